@@ -1,0 +1,1 @@
+//! The Pub/Sub client a stream processor needs.

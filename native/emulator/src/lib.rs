@@ -1,0 +1,1 @@
+//! An in-memory Google Cloud Pub/Sub server.

@@ -1,0 +1,1 @@
+//! The native half of the Flink connector for Google Cloud Pub/Sub.
