@@ -1,9 +1,13 @@
 package io.github.flinkpubsub;
 
-import javax.annotation.Nullable;
 import org.apache.flink.annotation.PublicEvolving;
 
-/** The native library met a state that it holds to be impossible. The task fails; the JVM and other tasks do not. */
+import javax.annotation.Nullable;
+
+/**
+ * The native library met a state that it holds to be impossible. The task fails; the JVM and other
+ * tasks do not.
+ */
 @PublicEvolving
 public final class NativePanicException extends PubSubException {
 

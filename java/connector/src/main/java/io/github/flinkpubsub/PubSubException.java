@@ -1,12 +1,14 @@
 package io.github.flinkpubsub;
 
-import java.io.IOException;
-import javax.annotation.Nullable;
 import org.apache.flink.annotation.PublicEvolving;
 
+import java.io.IOException;
+
+import javax.annotation.Nullable;
+
 /**
- * A failure of Pub/Sub or of the connection to it. The message says what to do: the missing permission, the option
- * or the limit.
+ * A failure of Pub/Sub or of the connection to it. The message says what to do: the missing
+ * permission, the option or the limit.
  */
 @PublicEvolving
 public class PubSubException extends IOException {
@@ -31,7 +33,8 @@ public class PubSubException extends IOException {
      * @param message what happened and what to do
      * @param cause what led to it, or null
      */
-    public PubSubException(Status status, @Nullable String resource, String message, @Nullable Throwable cause) {
+    public PubSubException(
+            Status status, @Nullable String resource, String message, @Nullable Throwable cause) {
         super(message, cause);
         this.status = status;
         this.resource = resource;
@@ -42,7 +45,10 @@ public class PubSubException extends IOException {
         return status;
     }
 
-    /** Name of the subscription or topic, such as {@code projects/p/topics/t}; null when there is none. */
+    /**
+     * Name of the subscription or topic, such as {@code projects/p/topics/t}; null when there is
+     * none.
+     */
     @Nullable
     public String resource() {
         return resource;

@@ -2,7 +2,10 @@ package io.github.flinkpubsub.nativebridge;
 
 import org.apache.flink.annotation.Internal;
 
-/** The entry points that concern the library as a whole, registered by the library when it is loaded. */
+/**
+ * The entry points that concern the library as a whole, registered by the library when it is
+ * loaded.
+ */
 @Internal
 final class LibraryNatives {
 

@@ -3,8 +3,9 @@ package io.github.flinkpubsub.nativebridge;
 import org.apache.flink.annotation.Internal;
 
 /**
- * The entry points of the native publisher, registered by the library when it is loaded. Their meaning, threads
- * and array layouts are in {@code docs/boundary.md}; {@link NativePublisher} is the way to call them.
+ * The entry points of the native publisher, registered by the library when it is loaded. Their
+ * meaning, threads and array layouts are in {@code docs/boundary.md}; {@link NativePublisher} is
+ * the way to call them.
  */
 @Internal
 final class PublisherNatives {
@@ -16,7 +17,13 @@ final class PublisherNatives {
     static native int topic(long handle, byte[] topic);
 
     static native void append(
-            long handle, byte[] data, int length, int[] index, int count, long ageNanos, long[] out);
+            long handle,
+            byte[] data,
+            int length,
+            int[] index,
+            int count,
+            long ageNanos,
+            long[] out);
 
     static native void flush(long handle);
 

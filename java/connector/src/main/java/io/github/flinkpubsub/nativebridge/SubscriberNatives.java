@@ -3,8 +3,9 @@ package io.github.flinkpubsub.nativebridge;
 import org.apache.flink.annotation.Internal;
 
 /**
- * The entry points of the native subscriber, registered by the library when it is loaded. Their meaning, threads
- * and array layouts are in {@code docs/boundary.md}; {@link NativeSubscriber} is the way to call them.
+ * The entry points of the native subscriber, registered by the library when it is loaded. Their
+ * meaning, threads and array layouts are in {@code docs/boundary.md}; {@link NativeSubscriber} is
+ * the way to call them.
  */
 @Internal
 final class SubscriberNatives {
