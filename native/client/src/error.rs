@@ -297,11 +297,18 @@ mod tests {
         let info = RpcErrorInfo {
             reason: "R".into(),
             domain: "pubsub.googleapis.com".into(),
-            metadata: [("id-1".to_owned(), "PERMANENT_FAILURE_INVALID_ACK_ID".to_owned())].into(),
+            metadata: [(
+                "id-1".to_owned(),
+                "PERMANENT_FAILURE_INVALID_ACK_ID".to_owned(),
+            )]
+            .into(),
         };
         let details = RpcStatus {
             details: vec![
-                RpcAny { type_url: "type.googleapis.com/google.rpc.Help".into(), value: vec![1] },
+                RpcAny {
+                    type_url: "type.googleapis.com/google.rpc.Help".into(),
+                    value: vec![1],
+                },
                 RpcAny {
                     type_url: "type.googleapis.com/google.rpc.ErrorInfo".into(),
                     value: info.encode_to_vec(),
@@ -316,7 +323,11 @@ mod tests {
         let error = Error::from(status);
         assert_eq!(
             error.error_info(),
-            vec![ErrorInfo { reason: info.reason, domain: info.domain, metadata: info.metadata }]
+            vec![ErrorInfo {
+                reason: info.reason,
+                domain: info.domain,
+                metadata: info.metadata
+            }]
         );
         assert!(Error::new(Code::Ok, "").error_info().is_empty());
     }

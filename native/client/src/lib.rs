@@ -1,4 +1,13 @@
 //! The Pub/Sub client a stream processor needs.
 
+mod auth;
+pub mod connect;
+pub mod error;
+pub mod grpc;
+pub mod ids;
+pub mod lease;
+pub mod ledger;
+pub mod options;
+pub mod retry;
 pub mod scan;
 mod wire;

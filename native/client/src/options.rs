@@ -79,7 +79,10 @@ impl Options {
             None => Ok(None),
             Some("true") => Ok(Some(true)),
             Some("false") => Ok(Some(false)),
-            Some(other) => Err(Error::option(key, format!("'{other}' is neither true nor false"))),
+            Some(other) => Err(Error::option(
+                key,
+                format!("'{other}' is neither true nor false"),
+            )),
         }
     }
 
@@ -121,7 +124,10 @@ impl Options {
             .map_err(|_| Error::option(key, format!("'{text}' is not {what}")))?;
         if !range.contains(&value) {
             let (low, high) = range.into_inner();
-            return Err(Error::option(key, format!("{text} is not within {low} to {high}")));
+            return Err(Error::option(
+                key,
+                format!("{text} is not within {low} to {high}"),
+            ));
         }
         Ok(Some(value))
     }
@@ -132,19 +138,32 @@ mod tests {
     use super::*;
 
     fn options(pairs: &[(&str, &str)]) -> Result<Options, Error> {
-        Options::from_pairs(pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())))
+        Options::from_pairs(
+            pairs
+                .iter()
+                .map(|(k, v)| ((*k).to_owned(), (*v).to_owned())),
+        )
     }
 
     #[test]
     fn values_are_read_and_what_is_left_is_unknown() {
-        let mut o = options(&[("a", "5"), ("b", "true"), ("l.x", "1"), ("l.y", "2"), ("z", "")])
-            .unwrap();
+        let mut o = options(&[
+            ("a", "5"),
+            ("b", "true"),
+            ("l.x", "1"),
+            ("l.y", "2"),
+            ("z", ""),
+        ])
+        .unwrap();
         assert_eq!(o.take_u64("a", 1..=9).unwrap(), Some(5));
         assert_eq!(o.take_bool("b").unwrap(), Some(true));
         assert_eq!(o.take_millis("none", 0..=1).unwrap(), None);
         assert_eq!(
             o.take_prefixed("l."),
-            [("x".to_owned(), "1".to_owned()), ("y".to_owned(), "2".to_owned())]
+            [
+                ("x".to_owned(), "1".to_owned()),
+                ("y".to_owned(), "2".to_owned())
+            ]
         );
         assert_eq!(o.finish().unwrap_err().to_string(), "option 'z': unknown");
     }
@@ -152,15 +171,27 @@ mod tests {
     #[test]
     fn unusable_values_name_their_key() {
         let text = |error: Error| error.to_string();
-        assert_eq!(text(options(&[("a", "1"), ("a", "1")]).unwrap_err()), "option 'a': given twice");
+        assert_eq!(
+            text(options(&[("a", "1"), ("a", "1")]).unwrap_err()),
+            "option 'a': given twice"
+        );
         let mut o = options(&[("a", "ten"), ("b", "yes"), ("c", "10"), ("d", "NaN")]).unwrap();
         assert_eq!(
             text(o.take_u64("a", 0..=9).unwrap_err()),
             "option 'a': 'ten' is not a whole number"
         );
-        assert_eq!(text(o.take_bool("b").unwrap_err()), "option 'b': 'yes' is neither true nor false");
-        assert_eq!(text(o.take_u64("c", 0..=9).unwrap_err()), "option 'c': 10 is not within 0 to 9");
-        assert_eq!(text(o.take_f64("d", 0.0..=9.0).unwrap_err()), "option 'd': NaN is not within 0 to 9");
+        assert_eq!(
+            text(o.take_bool("b").unwrap_err()),
+            "option 'b': 'yes' is neither true nor false"
+        );
+        assert_eq!(
+            text(o.take_u64("c", 0..=9).unwrap_err()),
+            "option 'c': 10 is not within 0 to 9"
+        );
+        assert_eq!(
+            text(o.take_f64("d", 0.0..=9.0).unwrap_err()),
+            "option 'd': NaN is not within 0 to 9"
+        );
         assert_eq!(text(o.required("e").unwrap_err()), "option 'e': missing");
     }
 }

@@ -143,9 +143,17 @@ mod tests {
             Code::FailedPrecondition,
             Code::Unauthenticated,
         ] {
-            assert!(!retryable_unary(code) && !retryable_stream(code), "{code:?}");
+            assert!(
+                !retryable_unary(code) && !retryable_stream(code),
+                "{code:?}"
+            );
         }
-        for code in [Code::Unavailable, Code::Internal, Code::ResourceExhausted, Code::Aborted] {
+        for code in [
+            Code::Unavailable,
+            Code::Internal,
+            Code::ResourceExhausted,
+            Code::Aborted,
+        ] {
             assert!(retryable_unary(code) && retryable_stream(code), "{code:?}");
         }
     }

@@ -1,0 +1,191 @@
+//! Requests as they are sent: slices, none of them copied.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::{BufMut, Bytes, BytesMut};
+use http_body::{Body, Frame, SizeHint};
+use tokio::sync::mpsc;
+
+use super::deframe::PREFIX;
+
+/// A first slice up to this length is put into one frame with the prefix: a copy of it costs less
+/// than a frame of its own.
+const JOIN: usize = 4096;
+
+/// One encoded request, in slices. A clone shares them.
+#[derive(Debug, Clone, Default)]
+pub struct Message {
+    slices: Vec<Bytes>,
+    len: usize,
+    gzip: bool,
+}
+
+impl Message {
+    /// Length of the encoded request in bytes.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether the encoded request has no bytes, which is a valid request.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The slices.
+    pub(crate) fn slices(&self) -> &[Bytes] {
+        &self.slices
+    }
+
+    /// A request that is gzip data already.
+    pub(crate) fn gzipped(data: Bytes) -> Self {
+        Self {
+            gzip: true,
+            ..data.into()
+        }
+    }
+
+    pub(super) fn is_gzip(&self) -> bool {
+        self.gzip
+    }
+
+    /// The frames of a request body: the first holds the prefix.
+    fn frames(self) -> VecDeque<Bytes> {
+        let mut frames = VecDeque::with_capacity(self.slices.len() + 1);
+        let mut slices = self.slices.into_iter().peekable();
+        let joined = slices
+            .next_if(|slice| slice.len() <= JOIN)
+            .unwrap_or_default();
+        let mut first = BytesMut::with_capacity(PREFIX + joined.len());
+        first.put_u8(u8::from(self.gzip));
+        // A message beyond 4 GiB is refused long before.
+        first.put_u32(self.len as u32);
+        first.put_slice(&joined);
+        frames.push_back(first.freeze());
+        frames.extend(slices);
+        frames
+    }
+}
+
+impl From<Vec<Bytes>> for Message {
+    fn from(mut slices: Vec<Bytes>) -> Self {
+        slices.retain(|slice| !slice.is_empty());
+        Self {
+            len: slices.iter().map(Bytes::len).sum(),
+            slices,
+            gzip: false,
+        }
+    }
+}
+
+impl From<Bytes> for Message {
+    fn from(slice: Bytes) -> Self {
+        vec![slice].into()
+    }
+}
+
+impl From<Vec<u8>> for Message {
+    fn from(slice: Vec<u8>) -> Self {
+        Bytes::from(slice).into()
+    }
+}
+
+/// The body of a unary request.
+pub(super) struct UnaryBody {
+    frames: VecDeque<Bytes>,
+}
+
+impl UnaryBody {
+    pub(super) fn new(message: Message) -> Self {
+        Self {
+            frames: message.frames(),
+        }
+    }
+}
+
+impl Body for UnaryBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(self.frames.pop_front().map(|data| Ok(Frame::data(data))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.frames.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        // No upper bound, so that no content-length is sent: gRPC clients send none.
+        SizeHint::default()
+    }
+}
+
+/// The body of a stream's request: it goes on until the sender is gone.
+pub(super) struct StreamBody {
+    frames: VecDeque<Bytes>,
+    requests: mpsc::Receiver<Bytes>,
+}
+
+impl StreamBody {
+    pub(super) fn new(first: Bytes, requests: mpsc::Receiver<Bytes>) -> Self {
+        Self {
+            frames: Message::from(first).frames(),
+            requests,
+        }
+    }
+}
+
+impl Body for StreamBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.frames.is_empty() {
+            match self.requests.poll_recv(cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(None) => return Poll::Ready(None),
+                Poll::Ready(Some(request)) => self.frames = Message::from(request).frames(),
+            }
+        }
+        Poll::Ready(self.frames.pop_front().map(|data| Ok(Frame::data(data))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_prefix_joins_a_small_first_slice_and_nothing_else_is_copied() {
+        let head = Bytes::from_static(b"head");
+        let tail = Bytes::from(vec![7; 3]);
+        let at = tail.as_ptr();
+        let message = Message::from(vec![head, Bytes::new(), tail]);
+        assert_eq!(message.len(), 7);
+        let frames = message.frames();
+        assert_eq!(frames.len(), 2);
+        assert_eq!(&frames[0][..], b"\0\0\0\0\x07head");
+        assert_eq!(frames[1].as_ptr(), at);
+
+        let large = Bytes::from(vec![1; JOIN + 1]);
+        let at = large.as_ptr();
+        let frames = Message::from(large).frames();
+        assert_eq!(&frames[0][..], [0, 0, 0, 0x10, 0x01]);
+        assert_eq!(frames[1].as_ptr(), at);
+    }
+
+    #[test]
+    fn an_empty_message_is_a_prefix() {
+        let frames = Message::default().frames();
+        assert_eq!(frames, [Bytes::from_static(&[0; PREFIX])]);
+    }
+}
