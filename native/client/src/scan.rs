@@ -91,7 +91,12 @@ pub struct Outline {
 /// Reads the outline of a response that lies in several pieces. It touches a few bytes a message.
 pub fn outline(frames: &[Bytes]) -> Result<Outline, ScanError> {
     let mut outline = Outline::default();
-    let mut pieces = Pieces { frames, index: 0, at: 0, passed: 0 };
+    let mut pieces = Pieces {
+        frames,
+        index: 0,
+        at: 0,
+        passed: 0,
+    };
     while let Some(key) = pieces.key()? {
         match key {
             k if k == u64::from(length_key(1)) => {
@@ -198,7 +203,10 @@ struct Fields<'a> {
 impl<'a> Fields<'a> {
     #[inline(always)]
     fn new(bytes: &'a [u8], at: usize, end: usize) -> Self {
-        Fields { bytes: &bytes[..end], at }
+        Fields {
+            bytes: &bytes[..end],
+            at,
+        }
     }
 
     #[inline(always)]
@@ -213,11 +221,16 @@ impl<'a> Fields<'a> {
             return Ok(None);
         }
         let key = wire::varint(self.bytes, &mut self.at).ok_or(error("key", start))?;
-        let mut field = Field { key: if key < 0x80 { key as u8 } else { 0 }, value: Span::default(), int: 0 };
+        let mut field = Field {
+            key: if key < 0x80 { key as u8 } else { 0 },
+            value: Span::default(),
+            int: 0,
+        };
         let len = match (key & 7) as u8 {
             LENGTH => wire::varint(self.bytes, &mut self.at).ok_or(error("length", start))?,
             VARINT => {
-                field.int = wire::varint(self.bytes, &mut self.at).ok_or(error("integer", start))?;
+                field.int =
+                    wire::varint(self.bytes, &mut self.at).ok_or(error("integer", start))?;
                 return Ok(Some(field));
             }
             FIXED64 => 8,
@@ -227,7 +240,10 @@ impl<'a> Fields<'a> {
         if len > (self.bytes.len() - self.at) as u64 {
             return Err(error("length beyond the end", start));
         }
-        field.value = Span { at: self.at as u32, len: len as u32 };
+        field.value = Span {
+            at: self.at as u32,
+            len: len as u32,
+        };
         self.at += len as usize;
         Ok(Some(field))
     }
@@ -331,8 +347,8 @@ impl Pieces<'_> {
 mod tests {
     use super::*;
     use googleapis_tonic_google_pubsub_v1::google::pubsub::v1 as pb;
-    use prost::Message as _;
     use proptest::prelude::*;
+    use prost::Message as _;
     use std::collections::HashMap;
 
     prop_compose! {
@@ -361,7 +377,10 @@ mod tests {
         }
     }
 
-    fn response(messages: Vec<pb::ReceivedMessage>, properties: Option<(bool, bool)>) -> pb::StreamingPullResponse {
+    fn response(
+        messages: Vec<pb::ReceivedMessage>,
+        properties: Option<(bool, bool)>,
+    ) -> pb::StreamingPullResponse {
         pb::StreamingPullResponse {
             received_messages: messages,
             subscription_properties: properties.map(|(exactly_once, ordering)| {
@@ -399,7 +418,10 @@ mod tests {
         let mut places: Vec<usize> = cuts.iter().map(|cut| cut % (bytes.len() + 1)).collect();
         places.extend([0, bytes.len()]);
         places.sort_unstable();
-        places.windows(2).map(|pair| Bytes::copy_from_slice(&bytes[pair[0]..pair[1]])).collect()
+        places
+            .windows(2)
+            .map(|pair| Bytes::copy_from_slice(&bytes[pair[0]..pair[1]]))
+            .collect()
     }
 
     proptest! {
@@ -450,10 +472,16 @@ mod tests {
 
     #[test]
     fn fields_of_later_versions_are_passed_over() {
-        let mut bytes = vec![0xfa, 0x01, 3, 1, 2, 3, 0x7d, 1, 2, 3, 4, 0x79, 1, 2, 3, 4, 5, 6, 7, 8, 0x78, 0x96, 0x01];
+        let mut bytes = vec![
+            0xfa, 0x01, 3, 1, 2, 3, 0x7d, 1, 2, 3, 4, 0x79, 1, 2, 3, 4, 5, 6, 7, 8, 0x78, 0x96,
+            0x01,
+        ];
         let message = pb::ReceivedMessage {
             ack_id: "a".into(),
-            message: Some(pb::PubsubMessage { attributes: HashMap::from([("k".into(), "v".into())]), ..Default::default() }),
+            message: Some(pb::PubsubMessage {
+                attributes: HashMap::from([("k".into(), "v".into())]),
+                ..Default::default()
+            }),
             delivery_attempt: 7,
         };
         bytes.extend(response(vec![message], None).encode_to_vec());
@@ -467,7 +495,10 @@ mod tests {
 
     #[test]
     fn groups_and_lengths_beyond_the_end_are_named() {
-        assert_eq!(scan(&[0x0b], |_| ()).unwrap_err().to_string(), "not a StreamingPullResponse: wire type at byte 0");
+        assert_eq!(
+            scan(&[0x0b], |_| ()).unwrap_err().to_string(),
+            "not a StreamingPullResponse: wire type at byte 0"
+        );
         assert_eq!(
             scan(&[0x0a, 5, 1], |_| ()).unwrap_err().to_string(),
             "not a StreamingPullResponse: length beyond the end at byte 0"

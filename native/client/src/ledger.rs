@@ -1,0 +1,635 @@
+//! The ledger of one split: who holds which message, under which ack id, until when.
+//!
+//! A message is *registered* when its response is scanned and gets the next sequence number of its split. It is
+//! *fetched* when Java has it, *emitted* when the job has it, *sealed* when a checkpoint covers it, *decided* when its
+//! ack was handed out, and *settled* when nothing is left to do: the ack was answered, the message was given back, or
+//! its lease ran out. All of these but the last are positions in one sequence, so a checkpoint is one number and a
+//! completed checkpoint acks whole batches without looking at single messages.
+//!
+//! No clock, no socket, no lock: times come as milliseconds from the caller, requests go out as [`IdSet`]s.
+
+use crate::ids::{self, IdSet, Splitter};
+use crate::lease::{HoldTimes, MIN_LEASE, Millis};
+use bytes::Bytes;
+use hashbrown::hash_table::{Entry, HashTable};
+use hashbrown::{DefaultHashBuilder, HashMap};
+use std::collections::{BTreeMap, VecDeque};
+use std::hash::BuildHasher;
+use std::ops::Range;
+use thiserror::Error;
+
+/// The caller broke the order of events; nothing was changed.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum LedgerError {
+    /// Progress was reported beyond what was fetched.
+    #[error("{emitted} messages are said to be emitted, but only {fetched} were fetched")]
+    NotFetched {
+        /// What was reported.
+        emitted: u64,
+        /// What is possible.
+        fetched: u64,
+    },
+    /// Progress went backwards.
+    #[error("{emitted} messages are said to be emitted, but it were {before} before")]
+    Backwards {
+        /// What was reported.
+        emitted: u64,
+        /// What had been reported before.
+        before: u64,
+    },
+}
+
+/// What [`Registration::push`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// A message that this split does not hold: it is to be emitted.
+    Fresh,
+    /// Another delivery of a message that this split holds: its ack id is the newest now, and it is not emitted again.
+    Redelivery,
+}
+
+/// What the split holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Number of messages.
+    pub messages: u64,
+    /// Their encoded size in bytes.
+    pub bytes: u64,
+}
+
+/// Sums over the ledger's life.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LedgerCounts {
+    /// Deliveries of messages that were held already.
+    pub redeliveries: u64,
+    /// Messages whose lease ran out at the ceiling.
+    pub expired: u64,
+}
+
+#[derive(Debug)]
+struct Meta {
+    ack_end: u32,
+    id_end: u32,
+    size: u32,
+    hash: u32,
+}
+
+/// A holder of a message id. Sequence numbers are kept modulo 2^32: fewer messages than that are held at once.
+#[derive(Debug)]
+struct Held {
+    hash: u32,
+    sequence: u32,
+}
+
+/// What only few batches need.
+#[derive(Debug, Default)]
+struct Odd {
+    /// Messages that were settled one by one, by index.
+    dead: Vec<u64>,
+    /// Newer ack ids than those of the batch, by index.
+    newest: HashMap<u32, Box<[u8]>>,
+}
+
+/// The messages of one response.
+#[derive(Debug, Default)]
+struct Batch {
+    first: u64,
+    ack_ids: Bytes,
+    message_ids: Vec<u8>,
+    metas: Vec<Meta>,
+    settled: usize,
+    odd: Option<Box<Odd>>,
+    received: Millis,
+    lease: Millis,
+}
+
+impl Batch {
+    fn end(&self) -> u64 {
+        self.first + self.metas.len() as u64
+    }
+
+    fn index(&self, sequence: u64) -> usize {
+        (sequence - self.first) as usize
+    }
+
+    fn message_id(&self, index: usize) -> &[u8] {
+        let start = if index == 0 {
+            0
+        } else {
+            self.metas[index - 1].id_end
+        };
+        &self.message_ids[start as usize..self.metas[index].id_end as usize]
+    }
+
+    fn is_dead(&self, index: usize) -> bool {
+        self.odd.as_ref().is_some_and(|odd| {
+            odd.dead
+                .get(index / 64)
+                .is_some_and(|word| word >> (index % 64) & 1 == 1)
+        })
+    }
+
+    fn set_dead(&mut self, index: usize) {
+        let words = self.metas.len().div_ceil(64).max(index / 64 + 1);
+        let odd = self.odd.get_or_insert_default();
+        if odd.dead.len() < words {
+            odd.dead.resize(words, 0);
+        }
+        odd.dead[index / 64] |= 1 << (index % 64);
+        odd.newest.remove(&(index as u32));
+        self.settled += 1;
+    }
+
+    /// Hands the live ids of `range` to the splitter.
+    fn collect(&self, range: Range<usize>, splitter: &mut Splitter) {
+        let end = |i: usize| self.metas[i].ack_end as usize;
+        let Some(odd) = &self.odd else {
+            splitter.run(
+                &self.ack_ids,
+                range.clone(),
+                self.first + range.start as u64,
+                end,
+            );
+            return;
+        };
+        let mut from = range.start;
+        for i in range.clone() {
+            let newest = odd.newest.get(&(i as u32));
+            if newest.is_some() || self.is_dead(i) {
+                splitter.run(&self.ack_ids, from..i, self.first + from as u64, end);
+                from = i + 1;
+            }
+            if let Some(id) = newest {
+                splitter.one(id, self.first + i as u64);
+            }
+        }
+        splitter.run(
+            &self.ack_ids,
+            from..range.end,
+            self.first + from as u64,
+            end,
+        );
+    }
+}
+
+#[derive(Debug)]
+struct Seal {
+    checkpoint: i64,
+    emitted: u64,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Ledger {
+    subscription: Box<str>,
+    batches: VecDeque<Batch>,
+    held: HashTable<Held>,
+    hasher: DefaultHashBuilder,
+    next: u64,
+    fetched: u64,
+    emitted: u64,
+    decided: u64,
+    seals: VecDeque<Seal>,
+    /// Newest ids of messages that came again while their ack was under way.
+    late: Vec<Box<[u8]>>,
+    outstanding: Totals,
+    counts: LedgerCounts,
+    holds: HoldTimes,
+}
+
+impl Ledger {
+    /// An empty ledger; `subscription` is the name that requests will carry.
+    pub fn new(subscription: &str) -> Self {
+        Ledger {
+            subscription: subscription.into(),
+            batches: VecDeque::new(),
+            held: HashTable::new(),
+            hasher: DefaultHashBuilder::default(),
+            next: 0,
+            fetched: 0,
+            emitted: 0,
+            decided: 0,
+            seals: VecDeque::new(),
+            late: Vec::new(),
+            outstanding: Totals::default(),
+            counts: LedgerCounts::default(),
+            holds: HoldTimes::default(),
+        }
+    }
+
+    /// Messages that are leased and not settled.
+    pub fn outstanding(&self) -> Totals {
+        self.outstanding
+    }
+
+    /// Sums over the ledger's life.
+    pub fn counts(&self) -> LedgerCounts {
+        self.counts
+    }
+
+    /// How long messages were held until their ack was decided.
+    pub fn holds(&self) -> &HoldTimes {
+        &self.holds
+    }
+
+    /// Checkpoints that are sealed and neither completed nor subsumed.
+    pub fn pending_checkpoints(&self) -> usize {
+        self.seals.len()
+    }
+
+    /// The sequence number that the next registered message gets.
+    pub fn next_sequence(&self) -> u64 {
+        self.next
+    }
+
+    /// Starts the registration of one response of about `messages` messages, received and leased as told.
+    pub fn register(
+        &mut self,
+        messages: usize,
+        received: Millis,
+        lease: Millis,
+    ) -> Registration<'_> {
+        let batch = Batch {
+            first: self.next,
+            message_ids: Vec::with_capacity(messages * 20),
+            metas: Vec::with_capacity(messages),
+            received,
+            lease,
+            ..Batch::default()
+        };
+        Registration {
+            ledger: self,
+            batch,
+            ack_ids: Vec::with_capacity(messages * 200),
+        }
+    }
+
+    /// Whether the message is not to be emitted: held already, given back, or no longer leased.
+    pub fn is_dead(&self, sequence: u64) -> bool {
+        self.batch_of(sequence).is_none_or(|at| {
+            let batch = &self.batches[at];
+            batch.is_dead(batch.index(sequence))
+        })
+    }
+
+    /// Whether any message of the range might be dead; `false` spares asking for each.
+    pub fn has_dead(&self, range: Range<u64>) -> bool {
+        match self.batch_of(range.start) {
+            Some(at) => self.batches[at].odd.is_some() || self.batches[at].end() < range.end,
+            None => true,
+        }
+    }
+
+    /// All messages below `sequence` are with Java now.
+    pub fn fetched(&mut self, sequence: u64) {
+        debug_assert!(sequence <= self.next);
+        self.fetched = self.fetched.max(sequence.min(self.next));
+        self.drop_settled();
+    }
+
+    /// Seals everything below `emitted` under `checkpoint`.
+    pub fn seal(&mut self, checkpoint: i64, emitted: u64) -> Result<(), LedgerError> {
+        if emitted > self.fetched {
+            return Err(LedgerError::NotFetched {
+                emitted,
+                fetched: self.fetched,
+            });
+        }
+        if emitted < self.emitted {
+            return Err(LedgerError::Backwards {
+                emitted,
+                before: self.emitted,
+            });
+        }
+        self.emitted = emitted;
+        self.seals.push_back(Seal {
+            checkpoint,
+            emitted,
+        });
+        Ok(())
+    }
+
+    /// Decides the acks of everything that is sealed at or below `checkpoint`, and tells them.
+    pub fn complete(&mut self, checkpoint: i64, now: Millis) -> Vec<IdSet> {
+        let mut to = self.decided;
+        self.seals.retain(|seal| {
+            let covered = seal.checkpoint <= checkpoint;
+            if covered {
+                to = to.max(seal.emitted);
+            }
+            !covered
+        });
+        let from = std::mem::replace(&mut self.decided, to);
+        let mut splitter = Splitter::new(&self.subscription);
+        let start = self.batches.partition_point(|batch| batch.end() <= from);
+        for batch in self.batches.range(start..) {
+            if batch.first >= to {
+                break;
+            }
+            let range = batch.index(from.max(batch.first))..batch.index(to.min(batch.end()));
+            self.holds
+                .record(now.saturating_sub(batch.received), range.len() as u64);
+            batch.collect(range, &mut splitter);
+        }
+        self.take_late(&mut splitter);
+        splitter.finish()
+    }
+
+    /// Acks of messages that came again while their first ack was under way; settling them settles nothing.
+    pub fn late_acks(&mut self) -> Vec<IdSet> {
+        if self.late.is_empty() {
+            return Vec::new();
+        }
+        let mut splitter = Splitter::new(&self.subscription);
+        self.take_late(&mut splitter);
+        splitter.finish()
+    }
+
+    fn take_late(&mut self, splitter: &mut Splitter) {
+        for id in self.late.drain(..) {
+            splitter.late(&id);
+        }
+    }
+
+    /// The acks or nacks of `set` were answered: nothing is left to do for its messages.
+    pub fn settle(&mut self, set: &IdSet) {
+        for run in &set.runs {
+            for sequence in run.sequences.clone() {
+                self.forget(sequence);
+            }
+        }
+        self.drop_settled();
+    }
+
+    /// Gives back one message; `None` when it is no longer held.
+    pub fn nack(&mut self, sequence: u64) -> Option<IdSet> {
+        if sequence < self.decided {
+            return None;
+        }
+        let at = self.batch_of(sequence)?;
+        let batch = &self.batches[at];
+        let index = batch.index(sequence);
+        if batch.is_dead(index) {
+            return None;
+        }
+        let mut splitter = Splitter::new(&self.subscription);
+        batch.collect(index..index + 1, &mut splitter);
+        self.kill(at, index);
+        self.drop_settled();
+        splitter.finish().pop()
+    }
+
+    /// Gives back everything from `from` on that is held and not decided.
+    pub fn nack_from(&mut self, from: u64) -> Vec<IdSet> {
+        let from = from.max(self.decided);
+        let mut splitter = Splitter::new(&self.subscription);
+        let start = self.batches.partition_point(|batch| batch.end() <= from);
+        for at in start..self.batches.len() {
+            let batch = &self.batches[at];
+            let range = batch.index(from.max(batch.first))..batch.metas.len();
+            batch.collect(range.clone(), &mut splitter);
+            for index in range {
+                if !self.batches[at].is_dead(index) {
+                    self.kill(at, index);
+                }
+            }
+        }
+        self.drop_settled();
+        splitter.finish()
+    }
+
+    /// Gives back everything that Java does not have yet.
+    pub fn nack_unfetched(&mut self) -> Vec<IdSet> {
+        self.nack_from(self.fetched)
+    }
+
+    /// Gives back everything whose ack is not decided.
+    pub fn nack_all(&mut self) -> Vec<IdSet> {
+        self.nack_from(0)
+    }
+
+    /// Extensions, with their length in seconds, of the leases that end before `now + margin`.
+    ///
+    /// A lease becomes `lease` long, but never ends later than `ceiling` after the arrival of the message; what cannot
+    /// get [`MIN_LEASE`] more runs out, see [`Ledger::expire`].
+    pub fn extend(
+        &mut self,
+        now: Millis,
+        margin: Millis,
+        lease: Millis,
+        ceiling: Millis,
+    ) -> Vec<(u32, IdSet)> {
+        let mut by_length: BTreeMap<u32, Splitter> = BTreeMap::new();
+        let start = self
+            .batches
+            .partition_point(|batch| batch.end() <= self.decided);
+        for batch in self.batches.range_mut(start..) {
+            if batch.lease >= now + margin || batch.settled == batch.metas.len() {
+                continue;
+            }
+            let left = batch.received.saturating_add(ceiling).saturating_sub(now);
+            let seconds = lease.min(left) / 1_000;
+            let until = now + seconds * 1_000;
+            if seconds * 1_000 < MIN_LEASE || until <= batch.lease {
+                continue;
+            }
+            let from = batch.index(self.decided.max(batch.first));
+            let splitter = by_length
+                .entry(seconds as u32)
+                .or_insert_with(|| Splitter::new(&self.subscription));
+            batch.collect(from..batch.metas.len(), splitter);
+            batch.lease = until;
+        }
+        by_length
+            .into_iter()
+            .flat_map(|(seconds, splitter)| {
+                splitter.finish().into_iter().map(move |set| (seconds, set))
+            })
+            .collect()
+    }
+
+    /// Frees what is no longer leased at `now`.
+    pub fn expire(&mut self, now: Millis) -> u64 {
+        let mut expired = 0;
+        let start = self
+            .batches
+            .partition_point(|batch| batch.end() <= self.decided);
+        for at in start..self.batches.len() {
+            if self.batches[at].lease > now {
+                continue;
+            }
+            let from = self.batches[at].index(self.decided.max(self.batches[at].first));
+            for index in from..self.batches[at].metas.len() {
+                if !self.batches[at].is_dead(index) {
+                    self.kill(at, index);
+                    expired += 1;
+                }
+            }
+        }
+        self.counts.expired += expired;
+        self.drop_settled();
+        expired
+    }
+
+    /// The oldest sequence number that can still be held.
+    fn base(&self) -> u64 {
+        self.batches.front().map_or(self.next, |batch| batch.first)
+    }
+
+    fn batch_of(&self, sequence: u64) -> Option<usize> {
+        let at = self
+            .batches
+            .partition_point(|batch| batch.end() <= sequence);
+        self.batches
+            .get(at)
+            .is_some_and(|batch| batch.first <= sequence)
+            .then_some(at)
+    }
+
+    /// Settles a message on its own and remembers it as dead.
+    fn kill(&mut self, at: usize, index: usize) {
+        let sequence = self.batches[at].first + index as u64;
+        self.batches[at].set_dead(index);
+        self.release(at, index, sequence);
+    }
+
+    /// Settles a message whose ack was decided: nobody asks for it any more.
+    fn forget(&mut self, sequence: u64) {
+        let Some(at) = self.batch_of(sequence) else {
+            return;
+        };
+        let index = self.batches[at].index(sequence);
+        if sequence < self.decided && !self.batches[at].is_dead(index) {
+            self.batches[at].settled += 1;
+            self.release(at, index, sequence);
+        }
+    }
+
+    fn release(&mut self, at: usize, index: usize, sequence: u64) {
+        let meta = &self.batches[at].metas[index];
+        self.outstanding.messages -= 1;
+        self.outstanding.bytes -= u64::from(meta.size);
+        if let Ok(found) = self
+            .held
+            .find_entry(spread(meta.hash), |held| held.sequence == sequence as u32)
+        {
+            found.remove();
+        }
+    }
+
+    fn drop_settled(&mut self) {
+        while let Some(batch) = self.batches.front() {
+            if batch.settled < batch.metas.len() || batch.end() > self.fetched {
+                break;
+            }
+            self.batches.pop_front();
+        }
+    }
+}
+
+/// The whole sequence number behind its lower half.
+fn full(sequence: u32, base: u64) -> u64 {
+    base + u64::from(sequence.wrapping_sub(base as u32))
+}
+
+/// The table wants its bits spread over a whole word.
+fn spread(hash: u32) -> u64 {
+    u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// The registration of one response; it ends when it is dropped.
+#[derive(Debug)]
+pub struct Registration<'a> {
+    ledger: &'a mut Ledger,
+    batch: Batch,
+    ack_ids: Vec<u8>,
+}
+
+impl Registration<'_> {
+    /// Registers the next message of the response.
+    #[inline]
+    pub fn push(&mut self, ack_id: &[u8], message_id: &[u8], size: u32) -> Arrival {
+        let index = self.batch.metas.len();
+        let hash = self.ledger.hasher.hash_one(message_id) as u32;
+        ids::encode_id(&mut self.ack_ids, ack_id);
+        self.batch.message_ids.extend_from_slice(message_id);
+        self.batch.metas.push(Meta {
+            ack_end: self.ack_ids.len() as u32,
+            id_end: self.batch.message_ids.len() as u32,
+            size,
+            hash,
+        });
+        let (batches, batch, base) = (&self.ledger.batches, &self.batch, self.ledger.base());
+        let holder = |held: &Held| {
+            let sequence = full(held.sequence, base);
+            if sequence >= batch.first {
+                return batch.message_id(batch.index(sequence)) == message_id;
+            }
+            let at = batches.partition_point(|batch| batch.end() <= sequence);
+            batches
+                .get(at)
+                .is_some_and(|batch| batch.message_id(batch.index(sequence)) == message_id)
+        };
+        // A message without an id cannot be told from another: it is always fresh.
+        let same = |held: &Held| held.hash == hash && !message_id.is_empty() && holder(held);
+        match self
+            .ledger
+            .held
+            .entry(spread(hash), same, |held| spread(held.hash))
+        {
+            Entry::Vacant(free) => {
+                free.insert(Held {
+                    hash,
+                    sequence: (self.batch.first + index as u64) as u32,
+                });
+                self.ledger.outstanding.messages += 1;
+                self.ledger.outstanding.bytes += u64::from(size);
+                Arrival::Fresh
+            }
+            Entry::Occupied(held) => {
+                let sequence = full(held.get().sequence, base);
+                self.again(sequence, ack_id);
+                self.batch.set_dead(index);
+                Arrival::Redelivery
+            }
+        }
+    }
+
+    /// A held message came again: its newest id is the one that counts.
+    #[cold]
+    fn again(&mut self, sequence: u64, ack_id: &[u8]) {
+        let ledger = &mut *self.ledger;
+        ledger.counts.redeliveries += 1;
+        if sequence < ledger.decided {
+            ledger.late.push(ack_id.into());
+            return;
+        }
+        let batch = match ledger.batch_of(sequence) {
+            Some(at) => &mut ledger.batches[at],
+            None => &mut self.batch,
+        };
+        let index = batch.index(sequence) as u32;
+        batch
+            .odd
+            .get_or_insert_default()
+            .newest
+            .insert(index, ack_id.into());
+    }
+
+    /// The sequence number of the first message.
+    pub fn first(&self) -> u64 {
+        self.batch.first
+    }
+}
+
+impl Drop for Registration<'_> {
+    fn drop(&mut self) {
+        if self.batch.metas.is_empty() {
+            return;
+        }
+        let mut batch = std::mem::take(&mut self.batch);
+        batch.ack_ids = Bytes::from(std::mem::take(&mut self.ack_ids));
+        self.ledger.next = batch.end();
+        self.ledger.batches.push_back(batch);
+    }
+}
