@@ -1,0 +1,49 @@
+package io.github.flinkpubsub.nativebridge;
+
+import org.apache.flink.annotation.Internal;
+
+import java.io.IOException;
+
+/**
+ * One client that reads any number of splits; {@code docs/boundary.md} has the exact meaning of
+ * each call. "Task" and "fetcher" below are the threads that may call it.
+ */
+@Internal
+public interface Subscriber {
+
+    /** Fetcher: opens the streams of a subscription and answers the split's number. */
+    int addSplit(String subscription) throws IOException;
+
+    /** Fetcher: closes a split's streams and gives back what was not emitted. */
+    void removeSplit(int split) throws IOException;
+
+    /** Fetcher: stops and resumes reading a split. */
+    void pause(int split, boolean paused) throws IOException;
+
+    /**
+     * Fetcher: waits for messages of any one split and puts them into the batch.
+     *
+     * @return false when there was none in time or {@link #wakeUp()} was called
+     */
+    boolean poll(NativeBatch batch, long timeoutMillis) throws IOException;
+
+    /** Any thread: makes the running poll, or else the next, return at once. */
+    void wakeUp();
+
+    /**
+     * Task: seals the leading {@code emitted[i]} messages of {@code splits[i]} under a checkpoint.
+     */
+    void snapshot(long checkpoint, int[] splits, long[] emitted) throws IOException;
+
+    /** Task: acknowledges what is sealed up to a checkpoint; waits for the answers when told to. */
+    void complete(long checkpoint, long awaitMillis) throws IOException;
+
+    /** Task: gives one message back. */
+    void nack(int split, long sequence) throws IOException;
+
+    /** Any thread: the counters, in the order of {@link SubscriberCounter}; also after close. */
+    long[] counters();
+
+    /** Task: sends the acks decided so far and gives the rest back. A second call does nothing. */
+    void close(long timeoutMillis) throws IOException;
+}

@@ -1,0 +1,167 @@
+package io.github.flinkpubsub.source;
+
+import io.github.flinkpubsub.ConnectionOptions;
+import io.github.flinkpubsub.OptionChecks;
+import io.github.flinkpubsub.PubSubDeserializationSchema;
+import io.github.flinkpubsub.SubscriptionDestination;
+import io.github.flinkpubsub.source.reader.PayloadSchemas;
+
+import org.apache.flink.annotation.PublicEvolving;
+import org.apache.flink.api.common.serialization.DeserializationSchema;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+
+import javax.annotation.Nullable;
+
+/**
+ * Builds a {@link PubSubSource}. Subscription and deserializer are required.
+ *
+ * @param <T> the records' type
+ */
+@PublicEvolving
+public final class PubSubSourceBuilder<T> {
+
+    private final List<SubscriptionDestination> subscriptions = new ArrayList<>();
+    private final ConnectionOptions.Builder connection = ConnectionOptions.builder();
+    @Nullable private PubSubDeserializationSchema<T> deserializer;
+    private OrderingMode orderingMode = OrderingMode.NONE;
+    private DeserializationFailurePolicy failurePolicy = DeserializationFailurePolicy.FAIL;
+    @Nullable private String timestampAttribute;
+    private PubSubSubscriberOptions subscriberOptions = PubSubSubscriberOptions.defaults();
+
+    PubSubSourceBuilder() {}
+
+    /** Adds a subscription, which must exist. One that is named twice is refused. */
+    public PubSubSourceBuilder<T> subscription(SubscriptionDestination subscription) {
+        OptionChecks.notNull("subscription", subscription);
+        if (subscriptions.contains(subscription)) {
+            throw new IllegalArgumentException(
+                    "subscription " + subscription + " is given more than once");
+        }
+        subscriptions.add(subscription);
+        return this;
+    }
+
+    /** Adds subscriptions, which must exist. One that is named twice is refused. */
+    public PubSubSourceBuilder<T> subscriptions(Collection<SubscriptionDestination> subscriptions) {
+        OptionChecks.notNull("subscriptions", subscriptions).forEach(this::subscription);
+        return this;
+    }
+
+    /**
+     * Decodes payloads with a schema of Flink's. Its {@code isEndOfStream} is not asked: a
+     * subscription has no end.
+     */
+    public PubSubSourceBuilder<T> deserializer(DeserializationSchema<T> schema) {
+        deserializer = PayloadSchemas.of(OptionChecks.notNull("deserializer", schema));
+        return this;
+    }
+
+    /** Decodes messages with a schema that sees attributes, ordering key and the like. */
+    public PubSubSourceBuilder<T> deserializer(PubSubDeserializationSchema<T> schema) {
+        deserializer = OptionChecks.notNull("deserializer", schema);
+        return this;
+    }
+
+    /** What is promised about the order of messages; default {@link OrderingMode#NONE}. */
+    public PubSubSourceBuilder<T> orderingMode(OrderingMode mode) {
+        orderingMode = OptionChecks.notNull("orderingMode", mode);
+        return this;
+    }
+
+    /**
+     * What becomes of a message that cannot be decoded; default {@link
+     * DeserializationFailurePolicy#FAIL}.
+     */
+    public PubSubSourceBuilder<T> deserializationFailurePolicy(
+            DeserializationFailurePolicy policy) {
+        failurePolicy = OptionChecks.notNull("deserializationFailurePolicy", policy);
+        return this;
+    }
+
+    /**
+     * Takes the records' event time from an attribute, as RFC 3339 or as milliseconds since the
+     * epoch. A message in which it is missing or unreadable is treated by the failure policy. By
+     * default the event time is the publish time.
+     */
+    public PubSubSourceBuilder<T> timestampAttribute(String attribute) {
+        timestampAttribute = OptionChecks.notBlank("timestampAttribute", attribute);
+        return this;
+    }
+
+    /** How the subscriptions are read; default {@link PubSubSubscriberOptions#defaults()}. */
+    public PubSubSourceBuilder<T> subscriberOptions(PubSubSubscriberOptions options) {
+        subscriberOptions = OptionChecks.notNull("subscriberOptions", options);
+        return this;
+    }
+
+    /** A regional or private endpoint, {@code host:port}; default the global one. */
+    public PubSubSourceBuilder<T> endpoint(String hostPort) {
+        connection.endpoint(hostPort);
+        return this;
+    }
+
+    /**
+     * An emulator, {@code host:port}: plaintext and without credentials. The environment variable
+     * {@code PUBSUB_EMULATOR_HOST} has no influence.
+     */
+    public PubSubSourceBuilder<T> emulatorEndpoint(String hostPort) {
+        connection.emulatorEndpoint(hostPort);
+        return this;
+    }
+
+    /**
+     * The key file of a service account, read on each task manager; default Application Default
+     * Credentials.
+     */
+    public PubSubSourceBuilder<T> serviceAccountKeyFile(String path) {
+        connection.serviceAccountKeyFile(path);
+        return this;
+    }
+
+    /** The project that quota and billing are counted for; default the credentials' own. */
+    public PubSubSourceBuilder<T> quotaProject(String project) {
+        connection.quotaProject(project);
+        return this;
+    }
+
+    /** Certificates to trust, a PEM file on each task manager; default the system's. */
+    public PubSubSourceBuilder<T> caCertificateFile(String path) {
+        connection.caCertificateFile(path);
+        return this;
+    }
+
+    /**
+     * Builds the source.
+     *
+     * @throws IllegalArgumentException when an option is missing or two contradict each other;
+     *     names them
+     */
+    public PubSubSource<T> build() {
+        if (subscriptions.isEmpty()) {
+            throw new IllegalArgumentException(
+                    "subscription is missing: name at least one with subscription(…)");
+        }
+        if (deserializer == null) {
+            throw new IllegalArgumentException(
+                    "deserializer is missing: set it with deserializer(…)");
+        }
+        if (orderingMode == OrderingMode.PER_KEY && subscriberOptions.parallelPullCount() > 1) {
+            throw new IllegalArgumentException(
+                    "parallelPullCount must be 1 with orderingMode PER_KEY, not "
+                            + subscriberOptions.parallelPullCount()
+                            + ": several streams would break the order");
+        }
+        return new PubSubSource<>(
+                new SourceConfig(
+                        subscriptions,
+                        connection.build(),
+                        subscriberOptions,
+                        orderingMode,
+                        failurePolicy,
+                        timestampAttribute),
+                deserializer);
+    }
+}

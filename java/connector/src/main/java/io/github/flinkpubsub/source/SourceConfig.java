@@ -1,0 +1,68 @@
+package io.github.flinkpubsub.source;
+
+import io.github.flinkpubsub.ConnectionOptions;
+import io.github.flinkpubsub.SubscriptionDestination;
+
+import org.apache.flink.annotation.Internal;
+
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+
+import javax.annotation.Nullable;
+
+/** What a source was built with, apart from its schema. */
+@Internal
+public final class SourceConfig implements Serializable {
+
+    private static final long serialVersionUID = 1L;
+
+    private final ArrayList<SubscriptionDestination> subscriptions;
+    private final ConnectionOptions connection;
+    private final PubSubSubscriberOptions subscriberOptions;
+    private final OrderingMode orderingMode;
+    private final DeserializationFailurePolicy failurePolicy;
+    @Nullable private final String timestampAttribute;
+
+    public SourceConfig(
+            List<SubscriptionDestination> subscriptions,
+            ConnectionOptions connection,
+            PubSubSubscriberOptions subscriberOptions,
+            OrderingMode orderingMode,
+            DeserializationFailurePolicy failurePolicy,
+            @Nullable String timestampAttribute) {
+        this.subscriptions = new ArrayList<>(subscriptions);
+        this.connection = connection;
+        this.subscriberOptions = subscriberOptions;
+        this.orderingMode = orderingMode;
+        this.failurePolicy = failurePolicy;
+        this.timestampAttribute = timestampAttribute;
+    }
+
+    public List<SubscriptionDestination> subscriptions() {
+        return Collections.unmodifiableList(subscriptions);
+    }
+
+    public ConnectionOptions connection() {
+        return connection;
+    }
+
+    public PubSubSubscriberOptions subscriberOptions() {
+        return subscriberOptions;
+    }
+
+    public OrderingMode orderingMode() {
+        return orderingMode;
+    }
+
+    public DeserializationFailurePolicy failurePolicy() {
+        return failurePolicy;
+    }
+
+    /** The attribute that holds the event time; null for the publish time. */
+    @Nullable
+    public String timestampAttribute() {
+        return timestampAttribute;
+    }
+}
