@@ -28,6 +28,8 @@ enum Kind {
     Connect,
     /// The caller handed over something unusable; nothing was sent.
     Usage,
+    /// A task of this crate panicked.
+    Panic,
 }
 
 /// One `google.rpc.ErrorInfo` of an error's details.
@@ -75,6 +77,27 @@ impl Error {
         }
     }
 
+    /// A task panicked: a defect of this crate, told by the panic's text.
+    pub fn panic(payload: &(dyn std::any::Any + Send)) -> Self {
+        let text = payload
+            .downcast_ref::<&str>()
+            .copied()
+            .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+            .unwrap_or("of an unknown kind");
+        Self {
+            kind: Kind::Panic,
+            ..Self::new(
+                Code::Internal,
+                format!("panic in the native library: {text}"),
+            )
+        }
+    }
+
+    /// Whether it is a panic.
+    pub fn is_panic(&self) -> bool {
+        self.kind == Kind::Panic
+    }
+
     /// Names the resource that the call was about, such as `projects/p/topics/t`.
     pub fn with_resource(mut self, resource: impl Into<String>) -> Self {
         self.resource = Some(resource.into());
@@ -84,6 +107,12 @@ impl Error {
     /// Names the method that was called, such as `Publish`.
     pub(crate) fn with_operation(mut self, operation: &'static str) -> Self {
         self.operation = Some(operation);
+        self
+    }
+
+    /// Replaces the text.
+    pub(crate) fn with_message(mut self, message: impl Into<String>) -> Self {
+        self.message = message.into();
         self
     }
 

@@ -103,6 +103,13 @@ impl IdSet {
         kept
     }
 
+    /// Adds the ids of `other`; the caller sees to the size.
+    pub(crate) fn append(&mut self, other: IdSet) {
+        self.bytes += other.bytes;
+        self.count += other.count;
+        self.runs.extend(other.runs);
+    }
+
     fn push(&mut self, run: Run, count: usize) {
         self.bytes += run.encoded.len();
         self.count += count;

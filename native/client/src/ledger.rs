@@ -361,6 +361,36 @@ impl Ledger {
         self.drop_settled();
     }
 
+    /// The ids of everything from `from` on that is held and not decided.
+    pub fn ids_from(&self, from: u64) -> Vec<IdSet> {
+        let from = from.max(self.decided);
+        let mut splitter = Splitter::new(&self.subscription);
+        let start = self.batches.partition_point(|batch| batch.end() <= from);
+        for batch in self.batches.range(start..) {
+            batch.collect(
+                batch.index(from.max(batch.first))..batch.metas.len(),
+                &mut splitter,
+            );
+        }
+        splitter.finish()
+    }
+
+    /// The leases of `set` turned out not to be ours: its messages are not emitted, nor given back.
+    pub fn disown(&mut self, set: &IdSet) {
+        for sequence in set.runs.iter().flat_map(|run| run.sequences.clone()) {
+            if sequence < self.decided {
+                continue;
+            }
+            if let Some(at) = self.batch_of(sequence) {
+                let index = self.batches[at].index(sequence);
+                if !self.batches[at].is_dead(index) {
+                    self.kill(at, index);
+                }
+            }
+        }
+        self.drop_settled();
+    }
+
     /// Gives back one message; `None` when it is no longer held.
     pub fn nack(&mut self, sequence: u64) -> Option<IdSet> {
         if sequence < self.decided {

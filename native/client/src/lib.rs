@@ -10,4 +10,5 @@ pub mod ledger;
 pub mod options;
 pub mod retry;
 pub mod scan;
+pub mod subscribe;
 mod wire;

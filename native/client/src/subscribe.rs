@@ -1,0 +1,421 @@
+//! Reading: `stream → scan → ledger → fetch`, and acks back.
+//!
+//! A [`Subscriber`] serves one source reader. Its methods are called by the reader's threads and never wait for the
+//! network, but for [`Subscriber::fetch`], which waits for messages, and [`Subscriber::close`]; both are bounded.
+
+mod acks;
+mod counters;
+mod fetch;
+mod options;
+mod split;
+mod stream;
+
+use std::collections::VecDeque;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use tokio::sync::oneshot;
+use tokio::time::{Instant, MissedTickBehavior};
+
+use self::counters::Counters;
+pub use self::counters::Counts;
+pub use self::fetch::{Fetch, INDEX_STRIDE, Written};
+pub use self::options::SubscriberOptions;
+use self::split::Split;
+use crate::connect::Connection;
+use crate::error::Error;
+
+/// How often leases are looked after; far below the shortest lease's margin.
+const LEASE_TICK: Duration = Duration::from_millis(500);
+
+/// Small responses are merged up to this size, in bytes. Merging saves work when responses are small, and costs
+/// nothing when they are not, for these are not merged.
+const MERGE_BYTES: usize = 256 << 10;
+
+/// What [`Subscriber::fetch`] answers.
+#[derive(Debug)]
+pub enum Fetched {
+    /// Messages, to be written into the caller's memory.
+    Messages(Fetch),
+    /// The next messages need more room; nothing was taken.
+    TooSmall {
+        /// Bytes that are needed.
+        bytes: usize,
+        /// Messages that are to be described.
+        messages: usize,
+    },
+    /// Time over, or woken.
+    Nothing,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Subscriber {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    connection: Connection,
+    options: Arc<SubscriberOptions>,
+    counters: Arc<Counters>,
+    start: Instant,
+    splits: Mutex<Vec<Arc<Split>>>,
+    line: Mutex<Line>,
+    /// Wakes the thread that waits for messages.
+    ready: Condvar,
+}
+
+/// Splits that have something to fetch, in turn.
+#[derive(Debug, Default)]
+struct Line {
+    splits: VecDeque<Arc<Split>>,
+    woken: bool,
+    closed: bool,
+    failed: Option<Error>,
+}
+
+impl Shared {
+    fn line(&self) -> MutexGuard<'_, Line> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn splits(&self) -> MutexGuard<'_, Vec<Arc<Split>>> {
+        self.splits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs a task of the subscriber. A task that panics is a defect, but not one that may go unseen: the subscriber
+    /// fails with it.
+    fn spawn(self: &Arc<Self>, task: impl Future<Output = ()> + Send + 'static) {
+        let shared = Arc::downgrade(self);
+        self.connection.runtime().spawn(async move {
+            if let Err(panic) = AssertUnwindSafe(task).catch_unwind().await
+                && let Some(shared) = shared.upgrade()
+            {
+                shared.fail(Error::panic(panic.as_ref()));
+            }
+        });
+    }
+
+    /// The split has something to fetch.
+    pub(crate) fn stand_in_line(&self, split: &Arc<Split>) {
+        let mut buffer = split.buffer();
+        if buffer.in_line || buffer.paused || buffer.responses.is_empty() {
+            return;
+        }
+        buffer.in_line = true;
+        drop(buffer);
+        self.line().splits.push_back(Arc::clone(split));
+        self.ready.notify_one();
+    }
+
+    /// The subscriber cannot go on; the first error is the one that is told.
+    pub(crate) fn fail(&self, error: Error) {
+        self.line().failed.get_or_insert(error);
+        self.ready.notify_all();
+    }
+}
+
+impl Subscriber {
+    /// A subscriber without splits. Starts nothing yet.
+    pub fn open(connection: Connection, options: SubscriberOptions) -> Self {
+        let shared = Arc::new(Shared {
+            connection,
+            options: Arc::new(options),
+            counters: Arc::default(),
+            start: Instant::now(),
+            splits: Mutex::default(),
+            line: Mutex::default(),
+            ready: Condvar::new(),
+        });
+        let tended = Arc::downgrade(&shared);
+        shared.spawn(async move {
+            let mut tick = tokio::time::interval(LEASE_TICK);
+            tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                tick.tick().await;
+                let Some(shared) = tended.upgrade() else {
+                    return;
+                };
+                if shared.line().closed {
+                    return;
+                }
+                let splits = shared.splits().clone();
+                for split in splits {
+                    if let Err(error) = split.tend_leases() {
+                        shared.fail(error);
+                    }
+                }
+            }
+        });
+        Self { shared }
+    }
+
+    /// Adds a split that reads `subscription`, a resource name, and opens its streams. Answers its number.
+    pub fn add_split(&self, subscription: &str) -> Result<u32, Error> {
+        self.check_open()?;
+        let shared = &self.shared;
+        let mut splits = shared.splits();
+        let split = Arc::new(Split::new(
+            splits.len() as u32,
+            subscription,
+            Arc::clone(&shared.options),
+            shared.connection.clone(),
+            Arc::clone(&shared.counters),
+            shared.start,
+        ));
+        splits.push(Arc::clone(&split));
+        drop(splits);
+        for number in 0..shared.options.parallel_pull_count {
+            let task = stream::run(Arc::clone(shared), Arc::clone(&split), number);
+            shared.spawn(task);
+        }
+        Ok(split.number)
+    }
+
+    /// Removes a split: its streams end, and what was not fetched is given back. What was fetched can still be sealed and
+    /// acked.
+    pub fn remove_split(&self, split: u32) -> Result<(), Error> {
+        self.split(split)?.close(false);
+        Ok(())
+    }
+
+    /// Stops or resumes reading a split.
+    pub fn pause(&self, split: u32, paused: bool) -> Result<(), Error> {
+        let split = self.split(split)?;
+        split.buffer().paused = paused;
+        split.changed.notify_waiters();
+        self.shared.stand_in_line(&split);
+        Ok(())
+    }
+
+    /// Waits at most `timeout` for messages, which are taken if they need no more than `bytes` bytes and describe no
+    /// more than `messages` messages. One thread at a time calls this.
+    ///
+    /// Fails when the stream of any split has failed for good, and again at each further call.
+    pub fn fetch(
+        &self,
+        timeout: Duration,
+        bytes: usize,
+        messages: usize,
+    ) -> Result<Fetched, Error> {
+        // The clock of std: this thread belongs to no runtime.
+        let deadline = std::time::Instant::now() + timeout;
+        loop {
+            let Some(split) = self.next_in_line(deadline)? else {
+                return Ok(Fetched::Nothing);
+            };
+            match self.take(&split, bytes, messages) {
+                Some(fetched) => return Ok(fetched),
+                // Paused, closed or expired since it stood in line.
+                None => continue,
+            }
+        }
+    }
+
+    fn next_in_line(&self, deadline: std::time::Instant) -> Result<Option<Arc<Split>>, Error> {
+        let mut line = self.shared.line();
+        loop {
+            if let Some(error) = &line.failed {
+                return Err(error.clone());
+            }
+            if std::mem::take(&mut line.woken) || line.closed {
+                return Ok(None);
+            }
+            if let Some(split) = line.splits.pop_front() {
+                return Ok(Some(split));
+            }
+            let left = deadline.saturating_duration_since(std::time::Instant::now());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            let waited = self.shared.ready.wait_timeout(line, left);
+            line = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn take(&self, split: &Arc<Split>, bytes: usize, messages: usize) -> Option<Fetched> {
+        let mut buffer = split.buffer();
+        buffer.in_line = false;
+        if buffer.paused {
+            return None;
+        }
+        let next = buffer.responses.front()?;
+        let (mut size, mut count) = (next.len, next.messages as usize);
+        if size > bytes || count > messages {
+            buffer.in_line = true;
+            self.shared.line().splits.push_front(Arc::clone(split));
+            return Some(Fetched::TooSmall {
+                bytes: size,
+                messages: count,
+            });
+        }
+        let most = messages.min(split.options.max_records_per_fetch as usize);
+        let was_full = buffer.bytes >= split.options.max_buffered_bytes;
+        let mut responses = vec![buffer.pop()?];
+        while let Some(next) = buffer.responses.front() {
+            size += next.len;
+            count += next.messages as usize;
+            if size > bytes.min(MERGE_BYTES) || count > most {
+                break;
+            }
+            responses.extend(buffer.pop());
+        }
+        if !buffer.responses.is_empty() {
+            buffer.in_line = true;
+            self.shared.line().splits.push_back(Arc::clone(split));
+        }
+        drop(buffer);
+        if was_full {
+            split.changed.notify_waiters();
+        }
+        Some(Fetched::Messages(Fetch::new(Arc::clone(split), responses)))
+    }
+
+    /// The running [`Subscriber::fetch`], or else the next one, returns at once.
+    pub fn wake_up(&self) {
+        self.shared.line().woken = true;
+        self.shared.ready.notify_all();
+    }
+
+    /// Seals under `checkpoint`, for each named split, all messages below the given sequence number.
+    pub fn snapshot(&self, checkpoint: i64, progress: &[(u32, u64)]) -> Result<(), Error> {
+        for &(number, emitted) in progress {
+            let split = self.split(number)?;
+            let sealed = split.ledger().seal(checkpoint, emitted);
+            sealed.map_err(|e| Error::argument(format!("split {number}: {e}")))?;
+        }
+        Ok(())
+    }
+
+    /// Acks all that is sealed at or below `checkpoint`. With a positive `wait`, returns when the service has answered,
+    /// and fails when it refused, or did not answer within that time.
+    pub fn complete(&self, checkpoint: i64, wait: Duration) -> Result<(), Error> {
+        let mut answers = Vec::new();
+        let splits = self.shared.splits().clone();
+        for split in splits {
+            let now = split.now();
+            let sets = split.ledger().complete(checkpoint, now);
+            answers.extend(split.spawn_acks(sets));
+        }
+        if wait.is_zero() {
+            return Ok(());
+        }
+        let all = first_error(answers);
+        let runtime = self.shared.connection.runtime();
+        match runtime.block_on(async { tokio::time::timeout(wait, all).await }) {
+            Ok(None) => Ok(()),
+            Ok(Some(error)) => Err(error),
+            Err(_) => Err(Error::new(
+                tonic::Code::DeadlineExceeded,
+                format!("the acks of checkpoint {checkpoint} were not confirmed within {wait:?}"),
+            )),
+        }
+    }
+
+    /// Gives back one message.
+    pub fn nack(&self, split: u32, sequence: u64) -> Result<(), Error> {
+        let split = self.split(split)?;
+        let set = split.ledger().nack(sequence);
+        split.spawn_nacks(set.into_iter().collect());
+        Ok(())
+    }
+
+    /// A reading of the counters.
+    pub fn counts(&self) -> Counts {
+        let counters = &self.shared.counters;
+        let mut counts = Counts {
+            messages_received: counters.received.get(),
+            acks_requested: counters.acks_requested.get(),
+            acks_confirmed: counters.acks_confirmed.get(),
+            acks_failed: counters.acks_failed.get(),
+            messages_nacked: counters.nacked.get(),
+            lease_extensions: counters.extensions.get(),
+            stream_reconnects: counters.reconnects.get(),
+            ..Counts::default()
+        };
+        let splits = self.shared.splits().clone();
+        for split in splits {
+            let outstanding = split.outstanding();
+            counts.outstanding_messages += outstanding.messages;
+            counts.outstanding_bytes += outstanding.bytes;
+            let (bytes, messages) = {
+                let buffer = split.buffer();
+                (buffer.bytes, buffer.messages)
+            };
+            counts.buffered_bytes += bytes;
+            counts.buffered_messages += messages;
+            let ledger = split.ledger();
+            counts.redeliveries += ledger.counts().redeliveries;
+            counts.leases_expired += ledger.counts().expired;
+            let pending = ledger.pending_checkpoints() as u64;
+            counts.pending_checkpoints = counts.pending_checkpoints.max(pending);
+        }
+        counts
+    }
+
+    /// Ends all streams, sends the acks that were decided and gives back the rest, within `timeout` for all of it. Ends a
+    /// running [`Subscriber::fetch`]. Closing again does nothing.
+    pub fn close(&self, timeout: Duration) {
+        {
+            let mut line = self.shared.line();
+            if std::mem::replace(&mut line.closed, true) {
+                return;
+            }
+            line.splits.clear();
+        }
+        self.shared.ready.notify_all();
+        let splits = self.shared.splits().clone();
+        for split in &splits {
+            split.close(true);
+        }
+        let all_answered = async {
+            for split in &splits {
+                split.acks.idle().await;
+            }
+        };
+        let runtime = self.shared.connection.runtime();
+        let answered =
+            runtime.block_on(async { tokio::time::timeout(timeout, all_answered).await });
+        if answered.is_err() {
+            tracing::warn!(
+                "closed after {timeout:?} with acks or nacks unanswered: their messages may come again"
+            );
+        }
+    }
+
+    fn check_open(&self) -> Result<(), Error> {
+        if self.shared.line().closed {
+            return Err(Error::argument("the subscriber is closed"));
+        }
+        Ok(())
+    }
+
+    fn split(&self, number: u32) -> Result<Arc<Split>, Error> {
+        let split = self.shared.splits().get(number as usize).cloned();
+        split.ok_or_else(|| Error::argument(format!("there is no split {number}")))
+    }
+}
+
+impl Drop for Subscriber {
+    /// Whoever drops it without closing loses the time to give anything back; the streams end all the same.
+    fn drop(&mut self) {
+        self.shared.line().closed = true;
+        for split in self.shared.splits().iter() {
+            split.buffer().closed = true;
+            split.changed.notify_waiters();
+        }
+    }
+}
+
+async fn first_error(answers: Vec<oneshot::Receiver<Option<Error>>>) -> Option<Error> {
+    let mut first = None;
+    for answer in answers {
+        if let Ok(Some(error)) = answer.await {
+            first.get_or_insert(error);
+        }
+    }
+    first
+}

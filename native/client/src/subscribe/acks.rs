@@ -1,0 +1,208 @@
+//! Acknowledge and ModifyAckDeadline: unary calls, so that they outlive any stream.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use hashbrown::HashMap;
+use tokio::sync::{Notify, Semaphore};
+use tokio::time::Instant;
+
+use crate::connect::Connection;
+use crate::error::Error;
+use crate::grpc::{self, Message, Routing};
+use crate::ids::IdSet;
+use crate::retry::{self, Backoff, BackoffPolicy};
+
+const ACKNOWLEDGE: &str = "/google.pubsub.v1.Subscriber/Acknowledge";
+const MODIFY_ACK_DEADLINE: &str = "/google.pubsub.v1.Subscriber/ModifyAckDeadline";
+
+/// One attempt.
+const CALL_TIMEOUT: Duration = Duration::from_secs(20);
+/// All attempts at one ack or nack: after the longest lease that the service knows, it has no use.
+const ACK_LIMIT: Duration = Duration::from_secs(600);
+/// Calls under way at once, of one split.
+const CALLS: usize = 16;
+const BACKOFF: BackoffPolicy = BackoffPolicy {
+    initial: Duration::from_millis(100),
+    multiplier: 2.0,
+    max: Duration::from_secs(5),
+};
+
+/// What became of the ids of one request.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// Ids that the service took.
+    pub confirmed: u64,
+    /// Ids that it refused for good, or that were given up.
+    pub failed: IdSet,
+    /// Why they failed.
+    pub error: Option<Error>,
+}
+
+/// Sends the requests of one split.
+#[derive(Debug)]
+pub(crate) struct AckCaller {
+    connection: Connection,
+    subscription: Arc<str>,
+    calls: Semaphore,
+    pending: AtomicUsize,
+    idle: Notify,
+}
+
+impl AckCaller {
+    pub(crate) fn new(connection: Connection, subscription: Arc<str>) -> Self {
+        Self {
+            connection,
+            subscription,
+            calls: Semaphore::new(CALLS),
+            pending: AtomicUsize::new(0),
+            idle: Notify::new(),
+        }
+    }
+
+    /// Counts a request as pending until the guard is dropped.
+    pub(crate) fn begin(self: &Arc<Self>) -> Pending {
+        self.pending.fetch_add(1, Ordering::Relaxed);
+        Pending(Arc::clone(self))
+    }
+
+    /// Returns when no request is pending.
+    pub(crate) async fn idle(&self) {
+        loop {
+            let idle = self.idle.notified();
+            if self.pending.load(Ordering::Acquire) == 0 {
+                return;
+            }
+            idle.await;
+        }
+    }
+
+    /// Acks all of `set`.
+    pub(crate) async fn acknowledge(&self, set: &IdSet) -> Answer {
+        let message = |set: &IdSet| Message::from(set.acknowledge(&self.subscription));
+        self.call(ACKNOWLEDGE, set, ACK_LIMIT, message).await
+    }
+
+    /// Gives back all of `set`.
+    pub(crate) async fn nack(&self, set: &IdSet) -> Answer {
+        self.modify(set, 0, ACK_LIMIT).await
+    }
+
+    /// Extends the leases of `set`; there is no use in trying beyond `limit`.
+    pub(crate) async fn extend(&self, set: &IdSet, seconds: u32, limit: Duration) -> Answer {
+        self.modify(set, seconds, limit).await
+    }
+
+    async fn modify(&self, set: &IdSet, seconds: u32, limit: Duration) -> Answer {
+        let message = |set: &IdSet| Message::from(set.modify_deadline(&self.subscription, seconds));
+        self.call(MODIFY_ACK_DEADLINE, set, limit, message).await
+    }
+
+    async fn call(
+        &self,
+        path: &'static str,
+        set: &IdSet,
+        limit: Duration,
+        message: impl Fn(&IdSet) -> Message,
+    ) -> Answer {
+        let give_up = Instant::now() + limit;
+        let mut backoff = Backoff::new(BACKOFF);
+        let mut narrowed: Option<IdSet> = None;
+        let mut answer = Answer {
+            confirmed: 0,
+            failed: IdSet::default(),
+            error: None,
+        };
+        loop {
+            let left = narrowed.as_ref().unwrap_or(set);
+            let result = {
+                let _permit = self.calls.acquire().await;
+                let routing = Routing::new("subscription", &self.subscription);
+                let timeout = CALL_TIMEOUT.min(limit);
+                grpc::unary(&self.connection, path, routing, message(left), timeout).await
+            };
+            let Err(error) = result else {
+                answer.confirmed += left.len() as u64;
+                return answer;
+            };
+            let verdicts = Verdicts::of(&error);
+            let retryable = if verdicts.is_empty() {
+                error.is_retryable()
+            } else {
+                // The service judged id by id: what it does not mention, it took.
+                let refused = left.filtered(|id| verdicts.permanent(id));
+                let again = left.filtered(|id| verdicts.transient(id));
+                answer.confirmed += (left.len() - refused.len() - again.len()) as u64;
+                answer.failed.append(refused);
+                narrowed = Some(again);
+                true
+            };
+            let left = narrowed.as_ref().unwrap_or(set);
+            if left.is_empty() {
+                answer.error = Some(error);
+                return answer;
+            }
+            let wait = backoff.next(retry::random());
+            if !retryable || Instant::now() + wait >= give_up {
+                answer.failed.append(left.clone());
+                answer.error = Some(error);
+                return answer;
+            }
+            tracing::debug!(subscription = %self.subscription, %error, "will ask again");
+            tokio::time::sleep(wait).await;
+        }
+    }
+}
+
+/// A request that is not answered yet.
+#[derive(Debug)]
+pub(crate) struct Pending(Arc<AckCaller>);
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if self.0.pending.fetch_sub(1, Ordering::Release) == 1 {
+            self.0.idle.notify_waiters();
+        }
+    }
+}
+
+/// What an exactly-once subscription says of single ids, in the metadata of `ErrorInfo`.
+struct Verdicts(HashMap<String, bool>);
+
+impl Verdicts {
+    fn of(error: &Error) -> Self {
+        let all = error
+            .error_info()
+            .into_iter()
+            .flat_map(|info| info.metadata);
+        Self(
+            all.filter_map(|(id, verdict)| {
+                if verdict.starts_with("PERMANENT_FAILURE_") {
+                    Some((id, true))
+                } else {
+                    verdict
+                        .starts_with("TRANSIENT_FAILURE_")
+                        .then_some((id, false))
+                }
+            })
+            .collect(),
+        )
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn permanent(&self, id: &[u8]) -> bool {
+        self.verdict(id) == Some(true)
+    }
+
+    fn transient(&self, id: &[u8]) -> bool {
+        self.verdict(id) == Some(false)
+    }
+
+    fn verdict(&self, id: &[u8]) -> Option<bool> {
+        self.0.get(std::str::from_utf8(id).ok()?).copied()
+    }
+}

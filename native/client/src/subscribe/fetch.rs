@@ -1,0 +1,131 @@
+//! The last step on the Rust side: responses are copied into memory of the caller's and described there.
+
+use std::sync::Arc;
+
+use super::split::{Response, Split};
+use crate::error::Error;
+use crate::ledger::Arrival;
+use crate::scan::{self, Received, Span};
+
+/// Ints that describe one message; `docs/boundary.md` has their meaning.
+pub const INDEX_STRIDE: usize = 12;
+
+/// The bit of the last int that says: count it, do not emit it.
+const SKIP: u32 = 1 << 8;
+
+/// Responses of one split that were taken out of its buffer to be fetched.
+#[derive(Debug)]
+pub struct Fetch {
+    split: Arc<Split>,
+    responses: Vec<Response>,
+    bytes: usize,
+    messages: usize,
+}
+
+/// What was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// The split's number.
+    pub split: u32,
+    /// The sequence number of the first message.
+    pub first: u64,
+    /// Number of messages.
+    pub messages: usize,
+    /// Bytes of `data` in use.
+    pub bytes: usize,
+}
+
+impl Fetch {
+    pub(crate) fn new(split: Arc<Split>, responses: Vec<Response>) -> Self {
+        Self {
+            split,
+            bytes: responses.iter().map(|response| response.len).sum(),
+            messages: responses
+                .iter()
+                .map(|response| response.messages as usize)
+                .sum(),
+            responses,
+        }
+    }
+
+    /// Copies the responses into `data` and describes their messages in `index`.
+    ///
+    /// Both must be large enough: the caller told their sizes when it asked for this fetch. It makes no call that
+    /// blocks, apart from the ledger's lock, which is never held across one.
+    pub fn write(self, data: &mut [u8], index: &mut [i32]) -> Result<Written, Error> {
+        let split = &self.split;
+        if data.len() < self.bytes || index.len() < self.messages * INDEX_STRIDE {
+            return Err(Error::argument("the fetch does not fit"));
+        }
+        let mut ledger = split.ledger();
+        let first = self.responses.first().and_then(|response| response.first);
+        let first = first.unwrap_or_else(|| ledger.next_sequence());
+        let (mut used, mut written) = (0, 0);
+        for response in &self.responses {
+            let base = used;
+            for frame in &response.frames {
+                data[used..used + frame.len()].copy_from_slice(frame);
+                used += frame.len();
+            }
+            let bytes = &data[base..used];
+            let mut slots = index[written * INDEX_STRIDE..].chunks_exact_mut(INDEX_STRIDE);
+            let mut put = |found: Received, skip: bool| {
+                if let Some(slot) = slots.next() {
+                    describe(slot, &found, base as u32, skip);
+                    written += 1;
+                }
+            };
+            let scanned = if let Some(mut sequence) = response.first {
+                scan::scan(bytes, |found| {
+                    put(found, ledger.is_dead(sequence));
+                    sequence += 1;
+                })
+            } else {
+                let mut registration = ledger.register(
+                    response.messages as usize,
+                    response.received,
+                    response.lease,
+                );
+                scan::scan(bytes, |found| {
+                    let (ack_id, message_id) = (found.ack_id.of(bytes), found.message_id.of(bytes));
+                    let arrival = registration.push(ack_id, message_id, found.message.len);
+                    put(found, arrival == Arrival::Redelivery);
+                })
+            };
+            scanned.map_err(|e| split.unreadable(&e))?;
+        }
+        let last = self.responses.last().and_then(|response| response.first);
+        let end = match last {
+            Some(first) => first + self.responses.last().map_or(0, |r| u64::from(r.messages)),
+            None => ledger.next_sequence(),
+        };
+        ledger.fetched(end);
+        drop(ledger);
+        split.send_late_acks();
+        Ok(Written {
+            split: split.number,
+            first,
+            messages: written,
+            bytes: used,
+        })
+    }
+}
+
+#[inline]
+fn describe(slot: &mut [i32], found: &Received, base: u32, skip: bool) {
+    let at = |span: Span| (span.at + base) as i32;
+    slot[0] = at(found.payload);
+    slot[1] = found.payload.len as i32;
+    slot[2] = at(found.message_id);
+    slot[3] = found.message_id.len as i32;
+    slot[4] = at(found.ordering_key);
+    slot[5] = found.ordering_key.len as i32;
+    slot[6] = at(found.message);
+    slot[7] = found.message.len as i32;
+    slot[8] = (found.publish_seconds >> 32) as i32;
+    slot[9] = found.publish_seconds as i32;
+    slot[10] = found.publish_nanos;
+    let attempt = (found.delivery_attempt.max(0) as u32) << 9;
+    let skip = if skip { SKIP } else { 0 };
+    slot[11] = (attempt | skip | found.attributes.min(255)) as i32;
+}

@@ -1,0 +1,409 @@
+//! One split: a consumer of one subscription. Its streams put responses into the buffer, Java takes them out, and the
+//! ledger knows what became of them.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::{Notify, oneshot};
+use tokio::time::Instant;
+
+use super::acks::AckCaller;
+use super::counters::Counters;
+use super::options::SubscriberOptions;
+use crate::connect::Connection;
+use crate::error::Error;
+use crate::ids::IdSet;
+use crate::lease::{LeasePolicy, Millis};
+use crate::ledger::{Ledger, Totals};
+use crate::scan::{self, ScanError};
+
+/// A response on its way from the wire to Java.
+#[derive(Debug)]
+pub(crate) struct Response {
+    pub frames: Vec<Bytes>,
+    pub len: usize,
+    pub messages: u32,
+    pub received: Millis,
+    pub lease: Millis,
+    /// The sequence number of its first message, once the ledger has it.
+    pub first: Option<u64>,
+}
+
+impl Response {
+    fn contiguous(&mut self) -> Bytes {
+        if self.frames.len() != 1 {
+            self.frames = vec![Bytes::from(self.frames.concat())];
+        }
+        self.frames[0].clone()
+    }
+}
+
+/// What a split has received and Java has not fetched.
+#[derive(Debug, Default)]
+pub(crate) struct Buffer {
+    pub responses: VecDeque<Response>,
+    pub bytes: u64,
+    pub messages: u64,
+    /// Of `messages`, those that the ledger does not know yet.
+    pub unregistered: u64,
+    pub paused: bool,
+    pub closed: bool,
+    /// Whether the split waits in the subscriber's line of splits to fetch from.
+    pub in_line: bool,
+}
+
+impl Buffer {
+    pub(crate) fn push(&mut self, response: Response) {
+        self.bytes += response.len as u64;
+        self.messages += u64::from(response.messages);
+        if response.first.is_none() {
+            self.unregistered += u64::from(response.messages);
+        }
+        self.responses.push_back(response);
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Response> {
+        let response = self.responses.pop_front()?;
+        self.bytes -= response.len as u64;
+        self.messages -= u64::from(response.messages);
+        if response.first.is_none() {
+            self.unregistered -= u64::from(response.messages);
+        }
+        Some(response)
+    }
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Split {
+    pub number: u32,
+    pub subscription: Arc<str>,
+    pub options: Arc<SubscriberOptions>,
+    pub connection: Connection,
+    pub counters: Arc<Counters>,
+    /// Locked before `ledger` where both are.
+    buffer: Mutex<Buffer>,
+    ledger: Mutex<Ledger>,
+    pub acks: Arc<AckCaller>,
+    /// Wakes the streams: there may be room again, or the split was paused, resumed or closed.
+    pub changed: Notify,
+    /// The service said that acks of this subscription are answered id by id.
+    exactly_once: AtomicBool,
+    confirming: tokio::sync::Mutex<()>,
+    start: Instant,
+}
+
+impl Split {
+    pub(crate) fn new(
+        number: u32,
+        subscription: &str,
+        options: Arc<SubscriberOptions>,
+        connection: Connection,
+        counters: Arc<Counters>,
+        start: Instant,
+    ) -> Self {
+        let subscription: Arc<str> = subscription.into();
+        Self {
+            number,
+            options,
+            acks: Arc::new(AckCaller::new(
+                connection.clone(),
+                Arc::clone(&subscription),
+            )),
+            connection,
+            counters,
+            buffer: Mutex::default(),
+            ledger: Mutex::new(Ledger::new(&subscription)),
+            subscription,
+            changed: Notify::new(),
+            exactly_once: AtomicBool::new(false),
+            confirming: tokio::sync::Mutex::default(),
+            start,
+        }
+    }
+
+    pub(crate) fn now(&self) -> Millis {
+        self.start.elapsed().as_millis() as Millis
+    }
+
+    pub(crate) fn buffer(&self) -> MutexGuard<'_, Buffer> {
+        self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.buffer().closed
+    }
+
+    pub(crate) fn is_exactly_once(&self) -> bool {
+        self.exactly_once.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_exactly_once(&self, exactly_once: bool) {
+        self.exactly_once.store(exactly_once, Ordering::Relaxed);
+    }
+
+    /// The lease for messages that arrive or are extended now.
+    pub(crate) fn lease(&self) -> Millis {
+        let leases = self.options.leases;
+        leases.lease(self.ledger().holds(), self.is_exactly_once())
+    }
+
+    /// Leased and unacknowledged, fetched or not.
+    pub(crate) fn outstanding(&self) -> Totals {
+        let buffer = self.buffer();
+        let mut totals = self.ledger().outstanding();
+        totals.messages += buffer.unregistered;
+        totals.bytes += buffer
+            .responses
+            .iter()
+            .filter(|response| response.first.is_none())
+            .map(|response| response.len as u64)
+            .sum::<u64>();
+        totals
+    }
+
+    /// What `response` holds goes into the ledger before Java asks for it.
+    fn register(&self, response: &mut Response) -> Result<(), ScanError> {
+        if response.first.is_some() {
+            return Ok(());
+        }
+        let bytes = response.contiguous();
+        let mut ledger = self.ledger();
+        let mut registration = ledger.register(
+            response.messages as usize,
+            response.received,
+            response.lease,
+        );
+        response.first = Some(registration.first());
+        scan::scan(&bytes, |found| {
+            registration.push(
+                found.ack_id.of(&bytes),
+                found.message_id.of(&bytes),
+                found.message.len,
+            );
+        })
+    }
+
+    /// Registers what is buffered, in its order, as far as `until` says of the lease that it is to be known.
+    fn register_buffered(&self, until: impl Fn(&Response) -> bool) -> Result<(), ScanError> {
+        let mut buffer = self.buffer();
+        let Some(last) = buffer
+            .responses
+            .iter()
+            .rposition(|response| response.first.is_none() && until(response))
+        else {
+            return Ok(());
+        };
+        for at in 0..=last {
+            if buffer.responses[at].first.is_none() {
+                self.register(&mut buffer.responses[at])?;
+                buffer.unregistered -= u64::from(buffer.responses[at].messages);
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a response that was received at once, and under an exactly-once subscription only after the service has
+    /// confirmed that its leases are ours.
+    pub(crate) async fn receive(&self, mut response: Response) -> Result<(), Error> {
+        let messages = u64::from(response.messages);
+        self.counters.received.add(messages);
+        if self.is_exactly_once() {
+            // One response after the other: their order in the ledger is their order in the buffer.
+            let _turn = self.confirming.lock().await;
+            // Sequence numbers follow the order of the buffer, so everything before it is registered first.
+            self.register_buffered(|_| true)
+                .map_err(|e| self.unreadable(&e))?;
+            self.confirm_leases(&mut response).await?;
+            self.send_late_acks();
+            self.store(response);
+        } else {
+            self.store(response);
+        }
+        Ok(())
+    }
+
+    fn store(&self, response: Response) {
+        let mut buffer = self.buffer();
+        // Closing gave back what the ledger knew; what it did not know runs out.
+        if !buffer.closed {
+            buffer.push(response);
+        }
+    }
+
+    async fn confirm_leases(&self, response: &mut Response) -> Result<(), Error> {
+        self.register(response).map_err(|e| self.unreadable(&e))?;
+        let first = response.first.unwrap_or_default();
+        let lease = response.lease - response.received;
+        let sets = self.ledger().ids_from(first);
+        for set in sets {
+            let limit = Duration::from_millis(lease);
+            let answer = self.acks.extend(&set, (lease / 1_000) as u32, limit).await;
+            if !answer.failed.is_empty() {
+                tracing::debug!(
+                    subscription = %self.subscription,
+                    messages = answer.failed.len(),
+                    "deliveries that were not confirmed will come again"
+                );
+                self.ledger().disown(&answer.failed);
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn unreadable(&self, error: &ScanError) -> Error {
+        Error::new(tonic::Code::DataLoss, error.to_string())
+            .with_resource(self.subscription.as_ref())
+    }
+
+    /// Extends the leases that are due and frees those that have run out.
+    pub(crate) fn tend_leases(self: &Arc<Self>) -> Result<(), Error> {
+        let (now, lease) = (self.now(), self.lease());
+        let margin = LeasePolicy::margin(lease);
+        self.register_buffered(|response| response.lease < now + margin)
+            .map_err(|e| self.unreadable(&e))?;
+        let ceiling = self.options.max_ack_extension.as_millis() as Millis;
+        let extensions = self.ledger().extend(now, margin, lease, ceiling);
+        for (seconds, set) in extensions {
+            self.spawn_extend(set, seconds);
+        }
+        if self.ledger().expire(now) > 0 {
+            self.drop_expired();
+            self.changed.notify_waiters();
+        }
+        self.send_late_acks();
+        Ok(())
+    }
+
+    /// Payloads that nobody will emit need no memory.
+    fn drop_expired(&self) {
+        let mut buffer = self.buffer();
+        let ledger = self.ledger();
+        let responses = std::mem::take(&mut buffer.responses);
+        let (mut bytes, mut messages) = (0, 0);
+        buffer.responses = responses
+            .into_iter()
+            .filter(|response| {
+                let dead = response.first.is_some_and(|first| {
+                    (first..first + u64::from(response.messages)).all(|at| ledger.is_dead(at))
+                });
+                if dead {
+                    bytes += response.len as u64;
+                    messages += u64::from(response.messages);
+                }
+                !dead
+            })
+            .collect();
+        buffer.bytes -= bytes;
+        buffer.messages -= messages;
+    }
+
+    fn spawn_extend(self: &Arc<Self>, set: IdSet, seconds: u32) {
+        let split = Arc::clone(self);
+        let pending = self.acks.begin();
+        self.connection.runtime().spawn(async move {
+            // Half a lease later the next extension is better than this one.
+            let limit = Duration::from_secs(u64::from(seconds)) / 2;
+            let answer = split.acks.extend(&set, seconds, limit).await;
+            split.counters.extensions.add(answer.confirmed);
+            if let Some(error) = answer.error {
+                let messages = answer.failed.len();
+                tracing::warn!(subscription = %split.subscription, messages, %error, "leases were not extended");
+            }
+            drop(pending);
+        });
+    }
+
+    /// Acks of messages that came again while their ack was under way. To be called after registrations.
+    pub(crate) fn send_late_acks(&self) {
+        let late = self.ledger().late_acks();
+        for set in late {
+            self.spawn_ack_only(set);
+        }
+    }
+
+    fn spawn_ack_only(&self, set: IdSet) {
+        let acks = Arc::clone(&self.acks);
+        let pending = self.acks.begin();
+        self.connection.runtime().spawn(async move {
+            acks.acknowledge(&set).await;
+            drop(pending);
+        });
+    }
+
+    /// Acks each set; the receiver gets the first error when all are answered.
+    pub(crate) fn spawn_acks(
+        self: &Arc<Self>,
+        sets: Vec<IdSet>,
+    ) -> Vec<oneshot::Receiver<Option<Error>>> {
+        sets.into_iter()
+            .map(|set| {
+                self.counters.acks_requested.add(set.len() as u64);
+                let (answered, receiver) = oneshot::channel();
+                let split = Arc::clone(self);
+                let pending = self.acks.begin();
+                self.connection.runtime().spawn(async move {
+                    let answer = split.acks.acknowledge(&set).await;
+                    split.counters.acks_confirmed.add(answer.confirmed);
+                    split.counters.acks_failed.add(answer.failed.len() as u64);
+                    if let Some(error) = &answer.error {
+                        let messages = answer.failed.len();
+                        tracing::warn!(subscription = %split.subscription, messages, %error, "acks failed, their messages will come again");
+                    }
+                    split.ledger().settle(&set);
+                    split.changed.notify_waiters();
+                    let failed = !answer.failed.is_empty();
+                    // Nobody may be waiting for it.
+                    let _ = answered.send(answer.error.filter(|_| failed));
+                    drop(pending);
+                });
+                receiver
+            })
+            .collect()
+    }
+
+    /// Gives back each set.
+    pub(crate) fn spawn_nacks(self: &Arc<Self>, sets: Vec<IdSet>) {
+        for set in sets {
+            self.counters.nacked.add(set.len() as u64);
+            let split = Arc::clone(self);
+            let pending = self.acks.begin();
+            self.connection.runtime().spawn(async move {
+                let answer = split.acks.nack(&set).await;
+                if let Some(error) = answer.error {
+                    let messages = answer.failed.len();
+                    tracing::debug!(subscription = %split.subscription, messages, %error, "nacks failed, their leases will run out");
+                }
+                drop(pending);
+            });
+        }
+        self.changed.notify_waiters();
+    }
+
+    /// Stops the streams and gives back what Java does not have, and with `all` also what it has and did not seal.
+    pub(crate) fn close(self: &Arc<Self>, all: bool) {
+        // Unreadable responses have no ids to give back; their leases run out.
+        let _ = self.register_buffered(|_| true);
+        let mut buffer = self.buffer();
+        buffer.closed = true;
+        while buffer.pop().is_some() {}
+        drop(buffer);
+        let sets = {
+            let mut ledger = self.ledger();
+            if all {
+                ledger.nack_all()
+            } else {
+                ledger.nack_unfetched()
+            }
+        };
+        self.spawn_nacks(sets);
+        self.send_late_acks();
+    }
+}
