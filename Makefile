@@ -53,7 +53,7 @@ fmt: tools ## format all sources
 	$(CARGO) fmt --all
 	$(gradle) format
 
-lint: tools ## check formatting and compile with warnings as errors
+lint: tools ## check formatting, and clippy with warnings as errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(gradle) formatCheck

@@ -1,7 +1,8 @@
 package io.github.flinkpubsub.bench;
 
+import io.github.flinkpubsub.PayloadSerializationSchema;
 import io.github.flinkpubsub.TopicDestination;
-import io.github.flinkpubsub.sink.PubSubSerializationSchema;
+import io.github.flinkpubsub.PubSubSerializationSchema;
 import io.github.flinkpubsub.sink.PubSubSink;
 
 import org.apache.flink.api.common.functions.MapFunction;
@@ -24,7 +25,7 @@ final class FlinkSink implements Contender {
         StreamExecutionEnvironment env = StreamExecutionEnvironment.getExecutionEnvironment();
         env.setParallelism(1);
         env.enableCheckpointing(CHECKPOINT_INTERVAL.toMillis());
-        PubSubSerializationSchema<String> serializer =
+        PayloadSerializationSchema<String> serializer =
                 PubSubSerializationSchema.payload(new SimpleStringSchema());
         if (!run.workload.attributes.isEmpty()) {
             HashMap<String, String> attributes = new HashMap<>(run.workload.attributes);

@@ -48,7 +48,7 @@ final class Results {
                                                     String.format(
                                                             Locale.ROOT,
                                                             "%-22s %-10s %14.3f %14.3f %10.0f %9.0f"
-                                                                + " %6s%n",
+                                                                    + " %6s%n",
                                                             kind.label,
                                                             workload.label,
                                                             median(
