@@ -1,1 +1,13 @@
 //! The native half of the Flink connector for Google Cloud Pub/Sub.
+//!
+//! It translates and decides nothing: a function here unpacks its arguments, calls `pubsub-client` and packs the answer.
+//! One module per Java class that declares natives; `docs/boundary.md` has all of them.
+
+mod critical;
+mod entry;
+mod handles;
+mod library_natives;
+mod publisher_natives;
+mod register;
+mod runtime;
+mod subscriber_natives;
