@@ -1,1 +1,10 @@
 //! An in-memory Google Cloud Pub/Sub server.
+
+pub mod clock;
+pub mod core;
+mod emulator;
+pub mod server;
+pub mod service;
+pub mod time;
+
+pub use emulator::{Emulator, Options};

@@ -1,0 +1,247 @@
+//! The Subscriber service, but for StreamingPull.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use googleapis_tonic_google_pubsub_v1::google::pubsub::v1 as pb;
+use prost::Message as _;
+use tonic::{Code, Status};
+
+use super::{Hub, Method, decode, paths, run};
+use crate::core::{AckResult, Target, limits};
+use crate::server::grpc;
+use crate::time::Time;
+
+/// Answers a unary call of the Subscriber service other than Pull.
+pub(super) fn call(hub: &Hub, method: Method, request: Bytes) -> Result<Bytes, Status> {
+    match method {
+        Method::CreateSubscription => run(hub, request, |state, now, r: pb::Subscription| {
+            state.create_subscription(r, now)
+        }),
+        Method::GetSubscription => run(hub, request, |state, _, r: pb::GetSubscriptionRequest| {
+            state.get_subscription(&r.subscription)
+        }),
+        Method::UpdateSubscription => run(
+            hub,
+            request,
+            |state, now, r: pb::UpdateSubscriptionRequest| {
+                state.update_subscription(
+                    &r.subscription.unwrap_or_default(),
+                    &paths(r.update_mask),
+                    now,
+                )
+            },
+        ),
+        Method::ListSubscriptions => {
+            run(hub, request, |state, _, r: pb::ListSubscriptionsRequest| {
+                let (subscriptions, next_page_token) =
+                    state.list_subscriptions(&r.project, r.page_size, &r.page_token)?;
+                Ok(pb::ListSubscriptionsResponse {
+                    subscriptions,
+                    next_page_token,
+                })
+            })
+        }
+        Method::DeleteSubscription => run(
+            hub,
+            request,
+            |state, _, r: pb::DeleteSubscriptionRequest| state.delete_subscription(&r.subscription),
+        ),
+        Method::ModifyPushConfig => {
+            run(hub, request, |state, _, r: pb::ModifyPushConfigRequest| {
+                let is_push = r
+                    .push_config
+                    .is_some_and(|push| !push.push_endpoint.is_empty());
+                state.modify_push_config(&r.subscription, is_push)
+            })
+        }
+        Method::Acknowledge => acknowledge(hub, request),
+        Method::ModifyAckDeadline => modify_ack_deadline(hub, request),
+        Method::CreateSnapshot => run(hub, request, |state, now, r: pb::CreateSnapshotRequest| {
+            let snapshot = pb::Snapshot {
+                name: r.name,
+                labels: r.labels,
+                ..Default::default()
+            };
+            state.create_snapshot(snapshot, &r.subscription, now)
+        }),
+        Method::GetSnapshot => run(hub, request, |state, _, r: pb::GetSnapshotRequest| {
+            state.get_snapshot(&r.snapshot)
+        }),
+        Method::UpdateSnapshot => run(hub, request, |state, _, r: pb::UpdateSnapshotRequest| {
+            state.update_snapshot(&r.snapshot.unwrap_or_default(), &paths(r.update_mask))
+        }),
+        Method::ListSnapshots => run(hub, request, |state, _, r: pb::ListSnapshotsRequest| {
+            let (snapshots, next_page_token) =
+                state.list_snapshots(&r.project, r.page_size, &r.page_token)?;
+            Ok(pb::ListSnapshotsResponse {
+                snapshots,
+                next_page_token,
+            })
+        }),
+        Method::DeleteSnapshot => run(hub, request, |state, _, r: pb::DeleteSnapshotRequest| {
+            state.delete_snapshot(&r.snapshot)
+        }),
+        Method::Seek => seek(hub, request),
+        other => Err(Status::unimplemented(format!(
+            "{} is not a call of the Subscriber.",
+            other.name()
+        ))),
+    }
+}
+
+fn seek(hub: &Hub, request: Bytes) -> Result<Bytes, Status> {
+    let request: pb::SeekRequest = decode(request)?;
+    let target = match request.target {
+        Some(pb::seek_request::Target::Time(time)) => Target::Time(
+            Time::from_proto(&time)
+                .ok_or_else(|| Status::invalid_argument("time: is not a legal timestamp"))?,
+        ),
+        Some(pb::seek_request::Target::Snapshot(name)) => Target::Snapshot(name),
+        None => {
+            return Err(Status::invalid_argument(
+                "target: either time or snapshot is required",
+            ));
+        }
+    };
+    hub.with(|state, now| state.seek(&request.subscription, &target, now))?;
+    Ok(grpc::frame(&pb::SeekResponse {}))
+}
+
+fn check_ack_request_size(len: usize) -> Result<(), Status> {
+    if len > limits::ACK_REQUEST_BYTES {
+        return Err(Status::invalid_argument(format!(
+            "Request payload size exceeds the limit: {} bytes.",
+            limits::ACK_REQUEST_BYTES
+        )));
+    }
+    Ok(())
+}
+
+fn acknowledge(hub: &Hub, request: Bytes) -> Result<Bytes, Status> {
+    check_ack_request_size(request.len())?;
+    let request: pb::AcknowledgeRequest = decode(request)?;
+    let result =
+        hub.with(|state, now| state.acknowledge(&request.subscription, &request.ack_ids, now))?;
+    answer_acks(&result, &request.ack_ids)
+}
+
+fn modify_ack_deadline(hub: &Hub, request: Bytes) -> Result<Bytes, Status> {
+    check_ack_request_size(request.len())?;
+    let request: pb::ModifyAckDeadlineRequest = decode(request)?;
+    let secs = request.ack_deadline_seconds;
+    let result = hub.with(|state, now| {
+        state.modify_ack_deadline(&request.subscription, &request.ack_ids, secs, now)
+    })?;
+    answer_acks(&result, &request.ack_ids)
+}
+
+/// Without exactly-once delivery, ids that have ended are not reported.
+fn answer_acks(result: &AckResult, ids: &[String]) -> Result<Bytes, Status> {
+    if result.exactly_once && !result.failed.is_empty() {
+        let failed = result.failed.iter().filter_map(|i| ids.get(*i));
+        return Err(exactly_once_failure(
+            failed.map(|id| (id.as_str(), "PERMANENT_FAILURE_INVALID_ACK_ID")),
+        ));
+    }
+    Ok(grpc::frame(&()))
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct ErrorInfo {
+    #[prost(string, tag = "1")]
+    reason: String,
+    #[prost(string, tag = "2")]
+    domain: String,
+    #[prost(map = "string, string", tag = "3")]
+    metadata: std::collections::HashMap<String, String>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct RpcStatus {
+    #[prost(int32, tag = "1")]
+    code: i32,
+    #[prost(string, tag = "2")]
+    message: String,
+    #[prost(message, repeated, tag = "3")]
+    details: Vec<prost_types::Any>,
+}
+
+/// The status that tells per ack id what went wrong, as the service does: an `ErrorInfo` whose
+/// metadata maps each failed id to its reason.
+pub(crate) fn exactly_once_failure<'a>(
+    failures: impl Iterator<Item = (&'a str, &'a str)>,
+) -> Status {
+    let message = "Some acknowledgement ids in the request were invalid. This could be because the \
+                   acknowledgement ids have expired or the acknowledgement ids were malformed.";
+    let info = ErrorInfo {
+        reason: "EXACTLY_ONCE_ACKID_FAILURE".into(),
+        domain: "pubsub.googleapis.com".into(),
+        metadata: failures
+            .map(|(id, reason)| (id.to_owned(), reason.to_owned()))
+            .collect(),
+    };
+    let status = RpcStatus {
+        code: Code::FailedPrecondition.into(),
+        message: message.into(),
+        details: vec![prost_types::Any {
+            type_url: "type.googleapis.com/google.rpc.ErrorInfo".into(),
+            value: info.encode_to_vec(),
+        }],
+    };
+    Status::with_details(
+        Code::FailedPrecondition,
+        message,
+        status.encode_to_vec().into(),
+    )
+}
+
+/// How long a Pull waits for a message. The service waits for a "bounded amount of time".
+const PULL_WAIT: Duration = Duration::from_secs(20);
+/// Bytes of messages in one Pull response, about.
+const PULL_BYTES: usize = 10_000_000;
+
+/// Answers Pull: at once with what is there, otherwise when something comes.
+pub(super) async fn pull(hub: &Hub, request: Bytes) -> Result<Bytes, Status> {
+    let request: pb::PullRequest = decode(request)?;
+    let max = usize::try_from(request.max_messages)
+        .ok()
+        .filter(|max| *max > 0);
+    let max = max
+        .ok_or_else(|| Status::invalid_argument("max_messages: must be positive"))?
+        .min(1000);
+    let give_up = tokio::time::Instant::now() + PULL_WAIT;
+    loop {
+        let take = || {
+            hub.with(|state, now| {
+                let (id, deliveries) = state.pull(&request.subscription, max, PULL_BYTES, now)?;
+                let attempts = state.reports_attempts(id);
+                let received = deliveries.into_iter().map(|d| pb::ReceivedMessage {
+                    ack_id: state.ack_ids().format(id, d.lease),
+                    message: Some(d.message.decode()),
+                    delivery_attempt: if attempts { d.attempt as i32 } else { 0 },
+                });
+                Ok((id, received.collect::<Vec<_>>()))
+            })
+        };
+        let (id, mut received_messages) =
+            take().map_err(|e: crate::core::Error| Status::from(e))?;
+        #[expect(deprecated, reason = "clients still use it")]
+        let at_once = request.return_immediately;
+        if received_messages.is_empty() && !at_once {
+            let waiter = hub.waiter(id);
+            let news = waiter.notified();
+            tokio::pin!(news);
+            // Looked at again once registered, so that nothing falls in between.
+            news.as_mut().enable();
+            received_messages = take()?.1;
+            if received_messages.is_empty() {
+                tokio::select! {
+                    () = news => continue,
+                    () = tokio::time::sleep_until(give_up) => {}
+                }
+            }
+        }
+        return Ok(grpc::frame(&pb::PullResponse { received_messages }));
+    }
+}

@@ -1,0 +1,251 @@
+//! A server of its own per test, and clients of it.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::time::Duration;
+
+pub use googleapis_tonic_google_pubsub_v1::google::pubsub::v1 as pb;
+use pb::publisher_client::PublisherClient;
+use pb::subscriber_client::SubscriberClient;
+use pubsub_emulator::clock::Clock;
+use pubsub_emulator::time::Time;
+use pubsub_emulator::{Emulator, Options};
+use tokio::sync::mpsc;
+use tonic::transport::Channel;
+
+/// How long a test waits for what must come.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+pub struct Rig {
+    pub emulator: Emulator,
+    pub publisher: PublisherClient<Channel>,
+    pub subscriber: SubscriberClient<Channel>,
+}
+
+pub fn message(data: &str) -> pb::PubsubMessage {
+    pb::PubsubMessage {
+        data: data.as_bytes().to_vec().into(),
+        ..Default::default()
+    }
+}
+
+impl Rig {
+    /// A server whose clock is stopped, so that time passes only by `clock().advance`.
+    pub async fn start() -> Rig {
+        let clock = Clock::stopped(Time::from_secs(1_800_000_000));
+        Rig::with(Options {
+            clock,
+            ..Options::default()
+        })
+        .await
+    }
+
+    pub async fn with(options: Options) -> Rig {
+        let emulator = Emulator::start(options).await.unwrap();
+        let channel = Rig::channel(&emulator).await;
+        let publisher = PublisherClient::new(channel.clone()).max_encoding_message_size(64 << 20);
+        let subscriber = SubscriberClient::new(channel).max_decoding_message_size(64 << 20);
+        Rig {
+            emulator,
+            publisher,
+            subscriber,
+        }
+    }
+
+    pub async fn channel(emulator: &Emulator) -> Channel {
+        let endpoint = Channel::from_shared(format!("http://{}", emulator.address())).unwrap();
+        endpoint
+            .initial_stream_window_size(4 << 20)
+            .connect()
+            .await
+            .unwrap()
+    }
+
+    pub fn clock(&self) -> &Clock {
+        self.emulator.clock()
+    }
+
+    pub fn topic_name(&self, id: &str) -> String {
+        format!("projects/test/topics/{id}")
+    }
+
+    pub fn subscription_name(&self, id: &str) -> String {
+        format!("projects/test/subscriptions/{id}")
+    }
+
+    pub fn subscription_proto(&self, topic: &str, id: &str) -> pb::Subscription {
+        pb::Subscription {
+            name: self.subscription_name(id),
+            topic: self.topic_name(topic),
+            ack_deadline_seconds: 10,
+            ..Default::default()
+        }
+    }
+
+    pub async fn topic(&mut self, id: &str) {
+        let name = self.topic_name(id);
+        self.publisher
+            .create_topic(pb::Topic {
+                name,
+                ..Default::default()
+            })
+            .await
+            .unwrap();
+    }
+
+    pub async fn subscription(
+        &mut self,
+        topic: &str,
+        id: &str,
+        change: impl FnOnce(&mut pb::Subscription),
+    ) {
+        let mut subscription = self.subscription_proto(topic, id);
+        change(&mut subscription);
+        self.subscriber
+            .create_subscription(subscription)
+            .await
+            .unwrap();
+    }
+
+    pub async fn publish(&mut self, topic: &str, messages: Vec<pb::PubsubMessage>) -> Vec<String> {
+        let request = pb::PublishRequest {
+            topic: self.topic_name(topic),
+            messages,
+        };
+        self.publisher
+            .publish(request)
+            .await
+            .unwrap()
+            .into_inner()
+            .message_ids
+    }
+
+    async fn pull_with(
+        &mut self,
+        id: &str,
+        max_messages: i32,
+        at_once: bool,
+    ) -> Vec<pb::ReceivedMessage> {
+        #[allow(deprecated)]
+        let request = pb::PullRequest {
+            subscription: self.subscription_name(id),
+            max_messages,
+            return_immediately: at_once,
+        };
+        let answer = tokio::time::timeout(PATIENCE, self.subscriber.pull(request))
+            .await
+            .expect("an answer in time");
+        answer.unwrap().into_inner().received_messages
+    }
+
+    pub async fn pull(&mut self, id: &str, max: i32) -> Vec<pb::ReceivedMessage> {
+        self.pull_with(id, max, false).await
+    }
+
+    pub async fn pull_now(&mut self, id: &str, max: i32) -> Vec<pb::ReceivedMessage> {
+        self.pull_with(id, max, true).await
+    }
+
+    pub async fn ack(&mut self, id: &str, ack_ids: Vec<String>) {
+        let request = pb::AcknowledgeRequest {
+            subscription: self.subscription_name(id),
+            ack_ids,
+        };
+        self.subscriber.acknowledge(request).await.unwrap();
+    }
+
+    pub async fn modify(&mut self, id: &str, ack_ids: Vec<String>, ack_deadline_seconds: i32) {
+        let subscription = self.subscription_name(id);
+        let request = pb::ModifyAckDeadlineRequest {
+            subscription,
+            ack_ids,
+            ack_deadline_seconds,
+        };
+        self.subscriber.modify_ack_deadline(request).await.unwrap();
+    }
+
+    pub async fn nack(&mut self, id: &str, ack_ids: Vec<String>) {
+        self.modify(id, ack_ids, 0).await;
+    }
+
+    pub async fn stream(
+        &mut self,
+        id: &str,
+        change: impl FnOnce(&mut pb::StreamingPullRequest),
+    ) -> Stream {
+        let mut first = pb::StreamingPullRequest {
+            subscription: self.subscription_name(id),
+            stream_ack_deadline_seconds: 60,
+            client_id: "test".into(),
+            protocol_version: 1,
+            ..Default::default()
+        };
+        change(&mut first);
+        let (requests, outgoing) = mpsc::channel(16);
+        requests.send(first).await.unwrap();
+        let outgoing = futures_util::stream::unfold(outgoing, |mut requests| async move {
+            requests.recv().await.map(|request| (request, requests))
+        });
+        let responses = self
+            .subscriber
+            .streaming_pull(outgoing)
+            .await
+            .unwrap()
+            .into_inner();
+        Stream {
+            requests: Some(requests),
+            responses,
+            extra: Vec::new(),
+            properties: None,
+        }
+    }
+}
+
+pub struct Stream {
+    pub requests: Option<mpsc::Sender<pb::StreamingPullRequest>>,
+    pub responses: tonic::Streaming<pb::StreamingPullResponse>,
+    extra: Vec<pb::ReceivedMessage>,
+    pub properties: Option<pb::streaming_pull_response::SubscriptionProperties>,
+}
+
+impl Stream {
+    /// The next `n` messages.
+    pub async fn receive(&mut self, n: usize) -> Vec<pb::ReceivedMessage> {
+        while self.extra.len() < n {
+            let response = self.response().await.expect("no error").expect("no end");
+            self.properties = response.subscription_properties.or(self.properties);
+            self.extra.extend(response.received_messages);
+        }
+        self.extra.drain(..n).collect()
+    }
+
+    pub async fn response(&mut self) -> Result<Option<pb::StreamingPullResponse>, tonic::Status> {
+        tokio::time::timeout(PATIENCE, self.responses.message())
+            .await
+            .expect("a response in time")
+    }
+
+    /// How the stream ends, skipping messages.
+    pub async fn end(&mut self) -> Result<(), tonic::Status> {
+        while self.response().await?.is_some() {}
+        Ok(())
+    }
+
+    pub async fn send(&self, request: pb::StreamingPullRequest) {
+        self.requests.as_ref().unwrap().send(request).await.unwrap();
+    }
+
+    /// Nothing has come and nothing comes: the server answers pings in turn with what it sends.
+    /// The second ping is sent once the server has gone on from the first.
+    pub async fn expect_silence(&mut self) {
+        assert!(
+            self.extra.is_empty(),
+            "{} messages too many",
+            self.extra.len()
+        );
+        for _ in 0..2 {
+            self.send(pb::StreamingPullRequest::default()).await;
+            let answer = self.response().await.expect("no error").expect("no end");
+            assert_eq!(answer, pb::StreamingPullResponse::default());
+        }
+    }
+}
