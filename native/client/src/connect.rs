@@ -146,8 +146,8 @@ impl Connection {
             .max_decoding_message_size(MAX_UNARY_MESSAGE)
     }
 
-    pub(crate) fn unary_channel(&self) -> Channel {
-        self.shared.unary.clone()
+    pub(crate) fn unary_channel(&self) -> &Channel {
+        &self.shared.unary
     }
 
     /// Adds what identifies the client and the caller. The answer is the generation of the
@@ -252,7 +252,7 @@ impl Service<http::Request<Body>> for Authenticated {
                 .authorize(request.headers_mut())
                 .await
                 .map_err(status)?;
-            let mut channel = connection.unary_channel();
+            let mut channel = connection.unary_channel().clone();
             let ready = channel.ready().await;
             let response = match ready {
                 Ok(channel) => channel.call(request).await,

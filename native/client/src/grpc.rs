@@ -73,14 +73,27 @@ pub async fn unary(
     message: impl Into<Message>,
     timeout: Duration,
 ) -> Result<Bytes, Error> {
+    let channel = connection.unary_channel();
+    unary_on(connection, channel, path, routing, message, timeout).await
+}
+
+/// [`unary`] on a channel of the connection.
+pub(crate) async fn unary_on(
+    connection: &Connection,
+    channel: &Channel,
+    path: &'static str,
+    routing: Routing<'_>,
+    message: impl Into<Message>,
+    timeout: Duration,
+) -> Result<Bytes, Error> {
     let message = message.into();
     let call = async {
-        match attempt(connection, path, routing, message.clone(), timeout).await {
+        match attempt(connection, channel, path, routing, message.clone(), timeout).await {
             Err((e, Some(generation)))
                 if e.code() == Code::Unauthenticated
                     && connection.credentials_refused(generation) =>
             {
-                attempt(connection, path, routing, message, timeout).await
+                attempt(connection, channel, path, routing, message, timeout).await
             }
             other => other,
         }
@@ -95,6 +108,7 @@ pub async fn unary(
 /// The error comes with the generation of the credentials that were sent.
 async fn attempt(
     connection: &Connection,
+    channel: &Channel,
     path: &'static str,
     routing: Routing<'_>,
     message: Message,
@@ -111,8 +125,7 @@ async fn attempt(
         headers.insert("grpc-encoding", HeaderValue::from_static("gzip"));
     }
     let answer = async {
-        let channel = connection.unary_channel();
-        let response = send(connection, channel, request).await?;
+        let response = send(connection, channel.clone(), request).await?;
         let mut response = ResponseStream::open(connection, response, DEFAULT_MAX_MESSAGE)?;
         let Some(answer) = response.next_message().await? else {
             return Err(Error::new(Code::Internal, "the server sent no answer"));

@@ -1,5 +1,6 @@
 //! The Pub/Sub client a stream processor needs.
 
+pub mod admin;
 mod auth;
 pub mod connect;
 pub mod error;
@@ -8,6 +9,7 @@ pub mod ids;
 pub mod lease;
 pub mod ledger;
 pub mod options;
+pub mod publish;
 pub mod retry;
 pub mod scan;
 pub mod subscribe;

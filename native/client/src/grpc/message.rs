@@ -47,7 +47,7 @@ impl Message {
         }
     }
 
-    pub(super) fn is_gzip(&self) -> bool {
+    pub(crate) fn is_gzip(&self) -> bool {
         self.gzip
     }
 
