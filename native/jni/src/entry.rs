@@ -124,6 +124,19 @@ pub(crate) fn options(env: &Env, bytes: &JByteArray) -> Result<Options, Failure>
     Ok(Options::from_pairs(pairs)?)
 }
 
+/// Pairs of texts, in the form in which options cross.
+pub(crate) fn pairs<'local>(
+    env: &mut Env<'local>,
+    pairs: &[(String, String)],
+) -> Result<JByteArray<'local>, Failure> {
+    let mut bytes = Vec::new();
+    for text in pairs.iter().flat_map(|(key, value)| [key, value]) {
+        bytes.extend_from_slice(&(text.len() as u32).to_be_bytes());
+        bytes.extend_from_slice(text.as_bytes());
+    }
+    Ok(env.byte_array_from_slice(&bytes)?)
+}
+
 fn option_text(rest: &mut &[u8]) -> Result<String, Error> {
     let broken = || Error::argument("the options are cut off or not UTF-8");
     let (len, tail) = rest.split_first_chunk().ok_or_else(broken)?;

@@ -3,6 +3,7 @@
 //! It translates and decides nothing: a function here unpacks its arguments, calls `pubsub-client` and packs the answer.
 //! One module per Java class that declares natives; `docs/boundary.md` has all of them.
 
+mod admin_natives;
 mod critical;
 mod entry;
 mod handles;
