@@ -1,8 +1,11 @@
 //! How every call comes in and goes out: no panic and no error leaves it but as a Java exception.
 
+use std::time::Duration;
+
 use jni::errors::Error as JniError;
 use jni::objects::{JByteArray, JObject, JThrowable, JValue};
 use jni::strings::JNIString;
+use jni::sys::jlong;
 use jni::{Env, EnvUnowned, Outcome, jni_str};
 use pubsub_client::error::Error;
 use pubsub_client::options::Options;
@@ -105,6 +108,11 @@ fn throw_client(env: &mut Env, error: &Error) -> Result<(), JniError> {
         Err(JniError::JavaException) => Ok(()),
         other => other,
     }
+}
+
+/// A time that crossed as a number; a negative one is over at once.
+pub(crate) fn millis(millis: jlong) -> Duration {
+    Duration::from_millis(u64::try_from(millis).unwrap_or_default())
 }
 
 /// A text that crossed as UTF-8.

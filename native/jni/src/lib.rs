@@ -4,7 +4,7 @@
 //! One module per Java class that declares natives; `docs/boundary.md` has all of them.
 
 mod admin_natives;
-mod critical;
+mod arrays;
 mod entry;
 mod handles;
 mod library_natives;

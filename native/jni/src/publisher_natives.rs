@@ -1,9 +1,172 @@
 //! Peer of `PublisherNatives`.
 
-use crate::register::Native;
+use std::time::Duration;
 
-pub(crate) fn natives() -> [Native; 0] {
-    []
+use bytes::Bytes;
+use jni::objects::{JByteArray, JClass, JIntArray, JLongArray};
+use jni::sys::{jint, jlong};
+use jni::{EnvUnowned, jni_str};
+use pubsub_client::connect::{Connection, ConnectionOptions};
+use pubsub_client::error::Error;
+use pubsub_client::publish::{Publisher, PublisherOptions};
+
+use crate::arrays;
+use crate::entry::{enter, millis, options, text};
+use crate::handles::Handles;
+use crate::register::Native;
+use crate::runtime;
+
+/// Ints that describe one message.
+const INDEX_STRIDE: usize = 4;
+
+static PUBLISHERS: Handles<Publisher> = Handles::new("publisher");
+
+pub(crate) fn natives() -> [Native; 9] {
+    macro_rules! native {
+        ($name:literal, $signature:literal, $function:expr) => {
+            Native {
+                name: jni_str!($name),
+                signature: jni_str!($signature),
+                function: $function as *mut _,
+            }
+        };
+    }
+    [
+        native!("open", "([B)J", open),
+        native!("topic", "(J[B)I", topic),
+        native!("append", "(J[BI[IIJ[J)V", append),
+        native!("flush", "(J)V", flush),
+        native!("target", "(JJJ)V", target),
+        native!("await", "(JJ)I", await_event),
+        native!("state", "(J[J)V", state),
+        native!("takeFailure", "(J)[B", take_failure),
+        native!("close", "(JJ)V", close),
+    ]
 }
 
-pub(crate) fn forget_all() {}
+pub(crate) fn forget_all() {
+    PUBLISHERS.clear();
+}
+
+extern "system" fn open<'l>(
+    env: EnvUnowned<'l>,
+    _class: JClass<'l>,
+    pairs: JByteArray<'l>,
+) -> jlong {
+    enter(env, |env| {
+        let mut pairs = options(env, &pairs)?;
+        let connection = ConnectionOptions::take(&mut pairs)?;
+        let publisher = PublisherOptions::take(&mut pairs)?;
+        pairs.finish()?;
+        let connection = Connection::open(connection, &runtime::handle()?)?;
+        Ok(PUBLISHERS.add(Publisher::open(&connection, publisher)))
+    })
+}
+
+extern "system" fn topic<'l>(
+    env: EnvUnowned<'l>,
+    _class: JClass<'l>,
+    handle: jlong,
+    name: JByteArray<'l>,
+) -> jint {
+    enter(env, |env| {
+        let publisher = PUBLISHERS.get(handle)?;
+        let name = text(env, &name)?;
+        Ok(publisher.topic(&name)? as jint)
+    })
+}
+
+#[allow(clippy::too_many_arguments)] // The boundary's, not a function's of ours.
+extern "system" fn append<'l>(
+    env: EnvUnowned<'l>,
+    _class: JClass<'l>,
+    handle: jlong,
+    data: JByteArray<'l>,
+    length: jint,
+    index: JIntArray<'l>,
+    count: jint,
+    age_nanos: jlong,
+    out: JLongArray<'l>,
+) {
+    enter(env, |env| {
+        let publisher = PUBLISHERS.get(handle)?;
+        let negative = |_| Error::argument("a negative length or count");
+        let (length, count) = (
+            usize::try_from(length).map_err(negative)?,
+            usize::try_from(count).map_err(negative)?,
+        );
+        let mut numbers = vec![0; count * INDEX_STRIDE];
+        index.get_region(env, 0, &mut numbers)?;
+        let data = Bytes::from(arrays::copy(env, &data, length)?);
+        let age = Duration::from_nanos(u64::try_from(age_nanos).unwrap_or_default());
+        let in_flight = publisher.append(data, &numbers, count, age)?;
+        let in_flight = [in_flight.messages as jlong, in_flight.bytes as jlong];
+        Ok(out.set_region(env, 0, &in_flight)?)
+    })
+}
+
+extern "system" fn flush<'l>(env: EnvUnowned<'l>, _class: JClass<'l>, handle: jlong) {
+    enter(env, |_| Ok(PUBLISHERS.get(handle)?.flush()?))
+}
+
+extern "system" fn target<'l>(
+    env: EnvUnowned<'l>,
+    _class: JClass<'l>,
+    handle: jlong,
+    messages: jlong,
+    bytes: jlong,
+) {
+    enter(env, |_| {
+        let target = u64::try_from(messages).ok().zip(u64::try_from(bytes).ok());
+        PUBLISHERS.get(handle)?.set_target(target);
+        Ok(())
+    })
+}
+
+extern "system" fn await_event<'l>(
+    env: EnvUnowned<'l>,
+    _class: JClass<'l>,
+    handle: jlong,
+    timeout_millis: jlong,
+) -> jint {
+    enter(env, |_| {
+        let publisher = PUBLISHERS.get(handle)?;
+        Ok(publisher.await_event(millis(timeout_millis)).bits())
+    })
+}
+
+extern "system" fn state<'l>(
+    env: EnvUnowned<'l>,
+    _class: JClass<'l>,
+    handle: jlong,
+    out: JLongArray<'l>,
+) {
+    enter(env, |env| {
+        let state = PUBLISHERS.get(handle)?.state().to_array();
+        let state = state.map(|figure| jlong::try_from(figure).unwrap_or(jlong::MAX));
+        Ok(out.set_region(env, 0, &state)?)
+    })
+}
+
+extern "system" fn take_failure<'l>(
+    env: EnvUnowned<'l>,
+    _class: JClass<'l>,
+    handle: jlong,
+) -> JByteArray<'l> {
+    enter(env, |env| match PUBLISHERS.get(handle)?.take_failure() {
+        Some(failure) => Ok(env.byte_array_from_slice(&failure.encode())?),
+        None => Ok(JByteArray::null()),
+    })
+}
+
+extern "system" fn close<'l>(
+    env: EnvUnowned<'l>,
+    _class: JClass<'l>,
+    handle: jlong,
+    timeout_millis: jlong,
+) {
+    enter(env, |_| {
+        PUBLISHERS.remove(handle)?.close(millis(timeout_millis));
+        Ok(())
+    })
+}

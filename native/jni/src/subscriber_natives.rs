@@ -1,7 +1,5 @@
 //! Peer of `SubscriberNatives`.
 
-use std::time::Duration;
-
 use jni::objects::{JByteArray, JClass, JIntArray, JLongArray};
 use jni::sys::{jboolean, jint, jlong};
 use jni::{EnvUnowned, jni_str};
@@ -9,8 +7,8 @@ use pubsub_client::connect::{Connection, ConnectionOptions};
 use pubsub_client::error::Error;
 use pubsub_client::subscribe::{Fetched, INDEX_STRIDE, Subscriber, SubscriberOptions};
 
-use crate::critical;
-use crate::entry::{enter, options, text};
+use crate::arrays;
+use crate::entry::{enter, millis, options, text};
 use crate::handles::Handles;
 use crate::register::Native;
 use crate::runtime;
@@ -123,7 +121,7 @@ extern "system" fn poll<'l>(
             }
             Fetched::Messages(fetch) => {
                 let write = |data: &mut [u8], index: &mut [i32]| fetch.write(data, index);
-                let written = critical::with_elements(env, &data, &index, write)??;
+                let written = arrays::with_elements(env, &data, &index, write)??;
                 let (split, first) = (jlong::from(written.split), written.first as jlong);
                 out.set_region(env, 0, &[split, first, written.bytes as jlong])?;
                 Ok(written.messages as jint)
@@ -210,9 +208,4 @@ extern "system" fn close<'l>(
         SUBSCRIBERS.remove(handle)?.close(millis(timeout_millis));
         Ok(())
     })
-}
-
-/// Negative times are over at once.
-fn millis(millis: jlong) -> Duration {
-    Duration::from_millis(u64::try_from(millis).unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! Direct access to a Java array while the collector holds still.
+//! Java arrays: copied out at once, or used in place while the collector holds still.
 
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -6,8 +6,32 @@ use std::ptr::NonNull;
 use jni::Env;
 use jni::objects::{JByteArray, JIntArray};
 use jni::sys;
+use pubsub_client::error::Error;
 
 use crate::entry::Failure;
+
+/// The first `len` bytes of the array.
+pub(crate) fn copy(env: &Env, array: &JByteArray, len: usize) -> Result<Vec<u8>, Failure> {
+    if len > array.len(env)? {
+        return Err(Error::argument("the length is beyond the end of the array").into());
+    }
+    let mut bytes = Vec::<u8>::with_capacity(len);
+    let raw = env.get_raw();
+    // SAFETY: the array is a live reference with at least `len` elements, as was just asked, and the vector has room for
+    // them. The call fills all of them, since the range is legal; what it fills needs no zeroing before.
+    unsafe {
+        let region = (**raw).v1_1.GetByteArrayRegion;
+        region(
+            raw,
+            array.as_raw(),
+            0,
+            len as sys::jsize,
+            bytes.as_mut_ptr().cast(),
+        );
+        bytes.set_len(len);
+    }
+    Ok(bytes)
+}
 
 /// Runs `body` on the elements of both arrays, in place.
 ///
