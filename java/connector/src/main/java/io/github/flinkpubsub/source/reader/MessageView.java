@@ -3,6 +3,7 @@ package io.github.flinkpubsub.source.reader;
 import io.github.flinkpubsub.PubSubMessage;
 import io.github.flinkpubsub.SubscriptionDestination;
 import io.github.flinkpubsub.nativebridge.NativeBatch;
+import io.github.flinkpubsub.wire.AttributeScanner;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.Charset;

@@ -1,0 +1,25 @@
+package io.github.flinkpubsub.sink;
+
+import io.github.flinkpubsub.TopicDestination;
+
+import org.apache.flink.annotation.PublicEvolving;
+import org.apache.flink.api.connector.sink2.SinkWriter;
+
+import java.io.Serializable;
+
+/**
+ * Chooses the topic of each record. Called by the task's thread only, for every record: one that
+ * answers the same object for the same topic saves work.
+ *
+ * @param <T> the records' type
+ */
+@PublicEvolving
+@FunctionalInterface
+public interface DestinationResolver<T> extends Serializable {
+
+    /**
+     * The topic of a record. Null, or what this method throws, is treated by the failed-message
+     * handler.
+     */
+    TopicDestination resolve(T element, SinkWriter.Context context) throws Exception;
+}

@@ -1,0 +1,62 @@
+package io.github.flinkpubsub.sink;
+
+import io.github.flinkpubsub.OutgoingMessage;
+import io.github.flinkpubsub.TopicDestination;
+
+import org.apache.flink.annotation.PublicEvolving;
+
+import java.io.IOException;
+import java.io.Serializable;
+
+/**
+ * Decides on messages that fail for a reason of their own: a serializer that throws, a limit of the
+ * service, a refusal by the service. A failure that concerns more than the message, such as a
+ * missing permission, always fails the job. Called by the task's thread only.
+ */
+@PublicEvolving
+@FunctionalInterface
+public interface FailedMessageHandler extends Serializable {
+
+    /**
+     * Returns to drop the message, throws to fail the job. A checkpoint completes only after the
+     * handler has been called for every failed message before it.
+     */
+    void handle(FailedMessage message, Context context) throws Exception;
+
+    /** Fails the job; the default. */
+    static FailedMessageHandler failJob() {
+        return FailJob.INSTANCE;
+    }
+
+    /** Drops the message, with a line in the log at most every ten seconds. */
+    static FailedMessageHandler logAndDrop() {
+        return new LogAndDrop();
+    }
+
+    /**
+     * Publishes the message to another topic, which must exist, unordered and with attributes that
+     * say what happened: {@code pubsub-failed-connector}, {@code -destination}, {@code -error},
+     * {@code -time} and {@code -subtask}. It is published before the checkpoint completes; when
+     * that fails, the job fails.
+     */
+    static FailedMessageHandler sendToDeadLetterTopic(TopicDestination topic) {
+        return new DeadLetter(topic);
+    }
+
+    /** What a handler can use. */
+    @PublicEvolving
+    interface Context {
+
+        /**
+         * Publishes a message with the sink's own publisher. It is on the service before the next
+         * checkpoint completes; when it fails, the job fails.
+         */
+        void publish(TopicDestination topic, OutgoingMessage message) throws IOException;
+
+        /** The index of the writing subtask, from 0. */
+        int subtaskIndex();
+
+        /** The current time, in milliseconds since the epoch. */
+        long currentTimeMillis();
+    }
+}

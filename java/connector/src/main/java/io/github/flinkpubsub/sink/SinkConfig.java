@@ -1,0 +1,65 @@
+package io.github.flinkpubsub.sink;
+
+import io.github.flinkpubsub.ConnectionOptions;
+import io.github.flinkpubsub.PubSubSerializationSchema;
+
+import org.apache.flink.annotation.Internal;
+
+import java.io.Serializable;
+
+/**
+ * What a sink was built with.
+ *
+ * @param <T> the records' type
+ */
+@Internal
+public final class SinkConfig<T> implements Serializable {
+
+    private static final long serialVersionUID = 1L;
+
+    private final DestinationResolver<T> destination;
+    private final PubSubSerializationSchema<T> serializer;
+    private final FailedMessageHandler failedMessageHandler;
+    private final PubSubPublisherOptions publisherOptions;
+    private final ConnectionOptions connection;
+
+    public SinkConfig(
+            DestinationResolver<T> destination,
+            PubSubSerializationSchema<T> serializer,
+            FailedMessageHandler failedMessageHandler,
+            PubSubPublisherOptions publisherOptions,
+            ConnectionOptions connection) {
+        this.destination = destination;
+        this.serializer = serializer;
+        this.failedMessageHandler = failedMessageHandler;
+        this.publisherOptions = publisherOptions;
+        this.connection = connection;
+    }
+
+    public DestinationResolver<T> destination() {
+        return destination;
+    }
+
+    public PubSubSerializationSchema<T> serializer() {
+        return serializer;
+    }
+
+    public FailedMessageHandler failedMessageHandler() {
+        return failedMessageHandler;
+    }
+
+    /**
+     * Whether a refused message fails the job, so that there is no need to find out which it was.
+     */
+    public boolean failsJobOnRejection() {
+        return failedMessageHandler instanceof FailJob;
+    }
+
+    public PubSubPublisherOptions publisherOptions() {
+        return publisherOptions;
+    }
+
+    public ConnectionOptions connection() {
+        return connection;
+    }
+}
