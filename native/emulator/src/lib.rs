@@ -1,5 +1,6 @@
 //! An in-memory Google Cloud Pub/Sub server.
 
+pub mod bench;
 pub mod clock;
 pub mod core;
 mod emulator;

@@ -1,74 +1,106 @@
 //! The command `pubsub-emulator`.
 
+mod cli;
+
+use std::io;
 use std::net::SocketAddr;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use clap::Parser;
-use pubsub_emulator::clock::Clock;
-use pubsub_emulator::server::Server;
-use pubsub_emulator::service::{Hub, PubSub};
+use cli::{Args, BenchArgs, Common, Mode};
+use pubsub_emulator::bench::{self, Bench};
+use pubsub_emulator::{Emulator, Options};
 use tokio::io::AsyncReadExt;
+use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
-
-/// An in-memory Google Cloud Pub/Sub server for development and tests.
-#[derive(Debug, Parser)]
-#[command(version)]
-struct Args {
-    /// Address to listen on.
-    #[arg(long, default_value = "127.0.0.1")]
-    host: std::net::IpAddr,
-    /// Port of the gRPC services; 0 takes a free one.
-    #[arg(long, default_value_t = 8085)]
-    port: u16,
-    /// Port of the control interface; 0 takes a free one.
-    #[arg(long, default_value_t = 0)]
-    control_port: u16,
-    /// Exit when standard input ends, that is, with the process that started this one.
-    #[arg(long)]
-    exit_on_stdin_close: bool,
-}
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    let runtime = match tokio::runtime::Runtime::new() {
-        Ok(runtime) => runtime,
-        Err(e) => {
-            eprintln!("pubsub-emulator: cannot start: {e}");
-            return ExitCode::FAILURE;
-        }
-    };
-    let code = match runtime.block_on(run(args)) {
+    let default_threads = if args.mode.is_some() { 1 } else { 0 };
+    let result = runtime(args.common.threads.unwrap_or(default_threads)).and_then(|runtime| {
+        let result = runtime.block_on(run(args));
+        // A read of standard input cannot be taken back.
+        runtime.shutdown_background();
+        result
+    });
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
             eprintln!("pubsub-emulator: {e}");
             ExitCode::FAILURE
         }
-    };
-    // A read of standard input cannot be taken back.
-    runtime.shutdown_background();
-    code
+    }
 }
 
-async fn run(args: Args) -> std::io::Result<()> {
+fn runtime(threads: usize) -> io::Result<Runtime> {
+    match threads {
+        1 => Builder::new_current_thread().enable_all().build(),
+        0 => Builder::new_multi_thread().enable_all().build(),
+        n => Builder::new_multi_thread()
+            .worker_threads(n)
+            .enable_all()
+            .build(),
+    }
+}
+
+async fn run(args: Args) -> io::Result<()> {
+    match args.mode {
+        None => serve(&args.common).await,
+        Some(Mode::Bench(bench)) => serve_bench(&args.common, &bench).await,
+    }
+}
+
+async fn serve(common: &Common) -> io::Result<()> {
+    let options = Options {
+        address: common.address(),
+        ..Options::default()
+    };
+    let emulator = Emulator::start(options)
+        .await
+        .map_err(|e| cannot_listen(common, e))?;
+    ready(emulator.address(), common.control_address());
+    told_to_stop(common).await?;
+    emulator.stop().await;
+    Ok(())
+}
+
+async fn serve_bench(common: &Common, args: &BenchArgs) -> io::Result<()> {
+    let options = bench::Options {
+        address: common.address(),
+        shape: args.shape(),
+        messages: args.messages,
+    };
+    let bench = Bench::start(options)
+        .await
+        .map_err(|e| cannot_listen(common, e))?;
+    let control = bench.serve_control(common.control_address()).await?;
+    ready(bench.address(), control);
+    told_to_stop(common).await?;
+    bench.stop().await;
+    Ok(())
+}
+
+fn cannot_listen(common: &Common, e: io::Error) -> io::Error {
+    io::Error::new(
+        e.kind(),
+        format!("cannot listen on {}: {e}", common.address()),
+    )
+}
+
+/// The one line on standard output that others wait for.
+fn ready(address: SocketAddr, control: SocketAddr) {
+    println!("pubsub-emulator listening on {address} control {control}");
+}
+
+/// Returns at SIGTERM, SIGINT and, when asked for, at the end of standard input.
+async fn told_to_stop(common: &Common) -> io::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    let hub = Hub::start(Arc::new(Clock::running()));
-    let server = Server::start(
-        SocketAddr::new(args.host, args.port),
-        Arc::new(PubSub::new(hub)),
-    )
-    .await?;
-    println!(
-        "pubsub-emulator listening on {} control 127.0.0.1:0",
-        server.address()
-    );
     tokio::select! {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
-        () = stdin_end(), if args.exit_on_stdin_close => {}
+        () = stdin_end(), if common.exit_on_stdin_close => {}
     }
-    server.stop().await;
     Ok(())
 }
 
