@@ -4,9 +4,7 @@ import org.apache.flink.annotation.Internal;
 
 /**
  * The entry points of the native admin client, registered by the library when it is loaded. Their
- * meaning, units and errors are in {@code docs/boundary.md}.
- *
- * <p>All calls block until the service has answered; they may be made by any thread but the task's.
+ * meaning and the form of texts and settings are in {@code docs/boundary.md}.
  */
 @Internal
 final class AdminNatives {
