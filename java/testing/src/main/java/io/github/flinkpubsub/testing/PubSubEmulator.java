@@ -1,0 +1,240 @@
+package io.github.flinkpubsub.testing;
+
+import com.google.protobuf.ByteString;
+import com.google.pubsub.v1.AcknowledgeRequest;
+import com.google.pubsub.v1.PublishRequest;
+import com.google.pubsub.v1.PublisherGrpc;
+import com.google.pubsub.v1.PubsubMessage;
+import com.google.pubsub.v1.PullRequest;
+import com.google.pubsub.v1.ReceivedMessage;
+import com.google.pubsub.v1.SubscriberGrpc;
+import com.google.pubsub.v1.Subscription;
+import com.google.pubsub.v1.Topic;
+
+import io.grpc.ManagedChannel;
+import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * The embedded Pub/Sub server, as a process of its own on a free port of 127.0.0.1. It ends with
+ * {@link #close()}, and at the latest with the JVM. Methods may be called by any thread.
+ *
+ * <p>The binary {@code pubsub-emulator} is the one that the system property {@code pubsub.emulator}
+ * names, or else the one on the {@code PATH}. Resources are named by their paths, such as {@code
+ * projects/p/topics/t}. A call that the server refuses throws {@link
+ * io.grpc.StatusRuntimeException}.
+ */
+public final class PubSubEmulator implements AutoCloseable {
+
+    /** System property: the server's binary. */
+    public static final String BINARY_PROPERTY = "pubsub.emulator";
+
+    private static final Pattern READY = Pattern.compile("listening on ([0-9.]+:[0-9]+)");
+    private static final int ACK_DEADLINE_SECONDS = 60;
+    private static final int LARGEST_MESSAGE_BYTES = 64 << 20;
+    private static final int PULLED_AT_ONCE = 1_000;
+
+    private final Process process;
+    private final String endpoint;
+    private final ManagedChannel channel;
+    private final PublisherGrpc.PublisherBlockingStub publisher;
+    private final SubscriberGrpc.SubscriberBlockingStub subscriber;
+
+    private PubSubEmulator(Process process, String endpoint) {
+        this.process = process;
+        this.endpoint = endpoint;
+        channel =
+                NettyChannelBuilder.forTarget(endpoint)
+                        .usePlaintext()
+                        .maxInboundMessageSize(LARGEST_MESSAGE_BYTES)
+                        .build();
+        publisher = PublisherGrpc.newBlockingStub(channel);
+        subscriber = SubscriberGrpc.newBlockingStub(channel);
+    }
+
+    /**
+     * Starts a server and waits until it listens.
+     *
+     * @param arguments more arguments of the command line
+     * @throws IOException when the binary cannot be started or ends at once
+     */
+    public static PubSubEmulator start(String... arguments) throws IOException {
+        String binary = System.getProperty(BINARY_PROPERTY, "pubsub-emulator");
+        List<String> command =
+                Stream.concat(
+                                Stream.of(binary, "--port", "0", "--exit-on-stdin-close"),
+                                Stream.of(arguments))
+                        .collect(Collectors.toList());
+        Process process;
+        try {
+            process =
+                    new ProcessBuilder(command)
+                            .redirectError(ProcessBuilder.Redirect.INHERIT)
+                            .start();
+        } catch (IOException e) {
+            throw new IOException(
+                    "cannot start "
+                            + binary
+                            + "; -D"
+                            + BINARY_PROPERTY
+                            + "=<file> names the server's binary",
+                    e);
+        }
+        try {
+            return new PubSubEmulator(process, awaitReady(process, binary));
+        } catch (IOException | RuntimeException e) {
+            process.destroyForcibly();
+            throw e;
+        }
+    }
+
+    private static String awaitReady(Process process, String binary) throws IOException {
+        BufferedReader out =
+                new BufferedReader(
+                        new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
+        String line;
+        while ((line = out.readLine()) != null) {
+            Matcher ready = READY.matcher(line);
+            if (ready.find()) {
+                return ready.group(1);
+            }
+        }
+        throw new IOException(binary + " ended before it listened");
+    }
+
+    /** {@code host:port}, the value of {@code emulatorEndpoint}. */
+    public String endpoint() {
+        return endpoint;
+    }
+
+    /** Creates a topic. */
+    public void createTopic(String topic) {
+        publisher.createTopic(Topic.newBuilder().setName(topic).build());
+    }
+
+    /** Creates an unordered subscription with an ack deadline of 60 s. */
+    public void createSubscription(String subscription, String topic) {
+        createSubscription(subscription(subscription, topic).build());
+    }
+
+    /** Creates a subscription with message ordering and an ack deadline of 60 s. */
+    public void createOrderedSubscription(String subscription, String topic) {
+        createSubscription(
+                subscription(subscription, topic).setEnableMessageOrdering(true).build());
+    }
+
+    /** Creates a subscription with settings of one's own. */
+    public void createSubscription(Subscription subscription) {
+        subscriber.createSubscription(subscription);
+    }
+
+    /** Publishes texts without attributes; answers the message ids. */
+    public List<String> publish(String topic, String... payloads) {
+        List<PubsubMessage> messages = new ArrayList<>();
+        for (String payload : payloads) {
+            messages.add(
+                    PubsubMessage.newBuilder().setData(ByteString.copyFromUtf8(payload)).build());
+        }
+        return publish(topic, messages);
+    }
+
+    /** Publishes messages in one request; answers their ids. */
+    public List<String> publish(String topic, Collection<PubsubMessage> messages) {
+        return publisher
+                .publish(
+                        PublishRequest.newBuilder()
+                                .setTopic(topic)
+                                .addAllMessages(messages)
+                                .build())
+                .getMessageIdsList();
+    }
+
+    /**
+     * Pulls and acknowledges messages until there are so many.
+     *
+     * @throws IllegalStateException when they do not come within the time
+     */
+    public List<PubsubMessage> receive(String subscription, int count, long timeoutMillis) {
+        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
+        List<PubsubMessage> messages = new ArrayList<>();
+        while (messages.size() < count) {
+            long left = deadline - System.nanoTime();
+            if (left <= 0) {
+                throw new IllegalStateException(
+                        messages.size()
+                                + " of "
+                                + count
+                                + " messages came within "
+                                + timeoutMillis
+                                + " ms");
+            }
+            messages.addAll(pull(subscription, Math.min(count - messages.size(), PULLED_AT_ONCE)));
+        }
+        return messages;
+    }
+
+    /** Pulls and acknowledges what is there, without waiting long; possibly nothing. */
+    public List<PubsubMessage> pull(String subscription, int max) {
+        List<ReceivedMessage> received =
+                subscriber
+                        .pull(
+                                PullRequest.newBuilder()
+                                        .setSubscription(subscription)
+                                        .setMaxMessages(max)
+                                        .build())
+                        .getReceivedMessagesList();
+        if (!received.isEmpty()) {
+            AcknowledgeRequest.Builder acks =
+                    AcknowledgeRequest.newBuilder().setSubscription(subscription);
+            received.forEach(message -> acks.addAckIds(message.getAckId()));
+            subscriber.acknowledge(acks.build());
+        }
+        return received.stream().map(ReceivedMessage::getMessage).collect(Collectors.toList());
+    }
+
+    /** Calls that have no method here. */
+    public PublisherGrpc.PublisherBlockingStub publisher() {
+        return publisher;
+    }
+
+    /** Calls that have no method here. */
+    public SubscriberGrpc.SubscriberBlockingStub subscriber() {
+        return subscriber;
+    }
+
+    /** Ends the server and waits for its end. */
+    @Override
+    public void close() {
+        channel.shutdownNow();
+        try {
+            process.getOutputStream().close();
+            if (!process.waitFor(5, TimeUnit.SECONDS)) {
+                process.destroyForcibly();
+            }
+        } catch (IOException e) {
+            process.destroyForcibly();
+        } catch (InterruptedException e) {
+            process.destroyForcibly();
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private static Subscription.Builder subscription(String subscription, String topic) {
+        return Subscription.newBuilder()
+                .setName(subscription)
+                .setTopic(topic)
+                .setAckDeadlineSeconds(ACK_DEADLINE_SECONDS);
+    }
+}
