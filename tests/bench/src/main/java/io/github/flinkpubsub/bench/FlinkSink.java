@@ -1,8 +1,8 @@
 package io.github.flinkpubsub.bench;
 
 import io.github.flinkpubsub.PayloadSerializationSchema;
-import io.github.flinkpubsub.TopicDestination;
 import io.github.flinkpubsub.PubSubSerializationSchema;
+import io.github.flinkpubsub.TopicDestination;
 import io.github.flinkpubsub.sink.PubSubSink;
 
 import org.apache.flink.api.common.functions.MapFunction;
