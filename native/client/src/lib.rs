@@ -2,6 +2,7 @@
 
 pub mod admin;
 mod auth;
+pub mod clock;
 pub mod connect;
 pub mod error;
 pub mod grpc;

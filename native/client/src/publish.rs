@@ -14,6 +14,8 @@ mod idle;
 mod options;
 mod progress;
 mod recovery;
+#[cfg(test)]
+mod samples;
 mod signals;
 mod topics;
 mod transport;

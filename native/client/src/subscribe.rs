@@ -17,18 +17,19 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use tokio::sync::oneshot;
-use tokio::time::{Instant, MissedTickBehavior};
 
 use self::counters::Counters;
 pub use self::counters::Counts;
 pub use self::fetch::{Fetch, INDEX_STRIDE, Written};
 pub use self::options::SubscriberOptions;
 use self::split::Split;
+use crate::clock::Clock;
 use crate::connect::Connection;
 use crate::error::Error;
+use crate::lease::Millis;
 
 /// How often leases are looked after; far below the shortest lease's margin.
-const LEASE_TICK: Duration = Duration::from_millis(500);
+const LEASE_TICK: Millis = 500;
 
 /// Small responses are merged up to this size, in bytes. Merging saves work when responses are small, and costs
 /// nothing when they are not, for these are not merged.
@@ -61,7 +62,7 @@ pub(crate) struct Shared {
     connection: Connection,
     options: Arc<SubscriberOptions>,
     counters: Arc<Counters>,
-    start: Instant,
+    clock: Clock,
     splits: Mutex<Vec<Arc<Split>>>,
     line: Mutex<Line>,
     /// Wakes the thread that waits for messages.
@@ -121,21 +122,27 @@ impl Shared {
 impl Subscriber {
     /// A subscriber without splits. Starts nothing yet.
     pub fn open(connection: Connection, options: SubscriberOptions) -> Self {
+        Self::open_with_clock(connection, options, Clock::running())
+    }
+
+    /// The same, by a clock of the caller's. What concerns the network alone keeps to the system's.
+    pub fn open_with_clock(
+        connection: Connection,
+        options: SubscriberOptions,
+        clock: Clock,
+    ) -> Self {
         let shared = Arc::new(Shared {
             connection,
             options: Arc::new(options),
             counters: Arc::default(),
-            start: Instant::now(),
+            clock,
             splits: Mutex::default(),
             line: Mutex::default(),
             ready: Condvar::new(),
         });
         let tended = Arc::downgrade(&shared);
         shared.spawn(async move {
-            let mut tick = tokio::time::interval(LEASE_TICK);
-            tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
             loop {
-                tick.tick().await;
                 let Some(shared) = tended.upgrade() else {
                     return;
                 };
@@ -148,6 +155,9 @@ impl Subscriber {
                         shared.fail(error);
                     }
                 }
+                let clock = shared.clock.clone();
+                drop(shared);
+                clock.sleep_until(clock.now() + LEASE_TICK).await;
             }
         });
         Self { shared }
@@ -164,7 +174,7 @@ impl Subscriber {
             Arc::clone(&shared.options),
             shared.connection.clone(),
             Arc::clone(&shared.counters),
-            shared.start,
+            shared.clock.clone(),
         ));
         splits.push(Arc::clone(&split));
         drop(splits);
@@ -296,7 +306,7 @@ impl Subscriber {
         let mut answers = Vec::new();
         let splits = self.shared.splits().clone();
         for split in splits {
-            let now = split.now();
+            let now = split.clock.now();
             let sets = split.ledger().complete(checkpoint, now);
             answers.extend(split.spawn_acks(sets));
         }

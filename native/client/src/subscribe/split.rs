@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::{Notify, oneshot};
-use tokio::time::Instant;
 
 use super::acks::AckCaller;
 use super::counters::Counters;
 use super::options::SubscriberOptions;
+use crate::clock::Clock;
 use crate::connect::Connection;
 use crate::error::Error;
 use crate::ids::IdSet;
@@ -93,7 +93,7 @@ pub(crate) struct Split {
     /// The service said that acks of this subscription are answered id by id.
     exactly_once: AtomicBool,
     confirming: tokio::sync::Mutex<()>,
-    start: Instant,
+    pub clock: Clock,
 }
 
 impl Split {
@@ -103,7 +103,7 @@ impl Split {
         options: Arc<SubscriberOptions>,
         connection: Connection,
         counters: Arc<Counters>,
-        start: Instant,
+        clock: Clock,
     ) -> Self {
         let subscription: Arc<str> = subscription.into();
         Self {
@@ -121,12 +121,8 @@ impl Split {
             changed: Notify::new(),
             exactly_once: AtomicBool::new(false),
             confirming: tokio::sync::Mutex::default(),
-            start,
+            clock,
         }
-    }
-
-    pub(crate) fn now(&self) -> Millis {
-        self.start.elapsed().as_millis() as Millis
     }
 
     pub(crate) fn buffer(&self) -> MutexGuard<'_, Buffer> {
@@ -265,7 +261,7 @@ impl Split {
 
     /// Extends the leases that are due and frees those that have run out.
     pub(crate) fn tend_leases(self: &Arc<Self>) -> Result<(), Error> {
-        let (now, lease) = (self.now(), self.lease());
+        let (now, lease) = (self.clock.now(), self.lease());
         let margin = LeasePolicy::margin(lease);
         self.register_buffered(|response| response.lease < now + margin)
             .map_err(|e| self.unreadable(&e))?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use tokio::time::{Instant, MissedTickBehavior};
+use tokio::time::Instant;
 
 use super::Shared;
 use super::split::{Response, Split};
@@ -25,7 +25,7 @@ const BACKOFF: BackoffPolicy = BackoffPolicy {
 };
 
 /// How often the stream says that it is there, and follows the lease. Google's clients use the same.
-const KEEPALIVE: Duration = Duration::from_secs(30);
+const KEEPALIVE: Millis = 30_000;
 
 /// A stream that lived for so long was a good one: the backoff starts anew.
 const GOOD_STREAM: Duration = Duration::from_secs(10);
@@ -186,10 +186,11 @@ impl Stream {
             DEFAULT_MAX_MESSAGE,
         )
         .await?;
-        let mut keepalive = tokio::time::interval_at(Instant::now() + KEEPALIVE, KEEPALIVE);
-        keepalive.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut heard = Instant::now();
-        let mut waiting: Option<Instant> = None;
+        let clock = &split.clock;
+        let idle_limit = split.options.idle_stream_timeout.as_millis() as Millis;
+        let mut keepalive = clock.now() + KEEPALIVE;
+        let mut heard = clock.now();
+        let mut waiting: Option<Millis> = None;
         loop {
             let changed = split.changed.notified();
             tokio::pin!(changed);
@@ -197,26 +198,33 @@ impl Stream {
             let read = match self.room() {
                 Room::Closed => return Ok(End::Closed),
                 Room::Read => {
-                    waiting = None;
+                    if waiting.take().is_some() {
+                        heard = clock.now();
+                    }
                     true
                 }
                 Room::Wait => false,
             };
-            let since = (!read).then(|| *waiting.get_or_insert_with(Instant::now));
-            let let_go = since.map(|since| since + Duration::from_millis(lease.sure / 2));
-            let silent = heard + split.options.idle_stream_timeout;
+            let leave = match read {
+                true => heard + idle_limit,
+                false => *waiting.get_or_insert(clock.now()) + lease.sure / 2,
+            };
             tokio::select! {
                 biased;
                 next = stream.next(), if read => {
                     let Some(message) = next? else { return Ok(End::Clean) };
                     *responses += 1;
-                    heard = Instant::now();
+                    heard = clock.now();
                     self.take(message, lease.sure).await?;
                 }
                 () = changed => {}
-                _ = keepalive.tick() => self.keep_alive(&requests, &mut lease)?,
-                () = sleep_until(let_go), if !read => return Ok(End::LetGo),
-                () = tokio::time::sleep_until(silent), if read => return Ok(End::Silent),
+                () = clock.sleep_until(leave.min(keepalive)) => {
+                    if clock.now() >= leave {
+                        return Ok(if read { End::Silent } else { End::LetGo });
+                    }
+                    keepalive = clock.now() + KEEPALIVE;
+                    self.keep_alive(&requests, &mut lease)?;
+                }
             }
         }
     }
@@ -238,7 +246,7 @@ impl Stream {
             return Ok(());
         }
         let at_bound = self.at_bound();
-        let received = split.now();
+        let received = split.clock.now();
         split
             .receive(Response {
                 frames: message.frames,
@@ -294,11 +302,4 @@ struct StreamLease {
     told: Millis,
     /// What a message that arrives now has at least.
     sure: Millis,
-}
-
-async fn sleep_until(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => tokio::time::sleep_until(deadline).await,
-        None => std::future::pending().await,
-    }
 }

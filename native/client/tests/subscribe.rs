@@ -1,0 +1,511 @@
+//! The subscriber against the embedded server.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use googleapis_tonic_google_pubsub_v1::google::pubsub::v1 as pb;
+use pubsub_client::clock::{Clock, Hands};
+use pubsub_client::connect::{Connection, ConnectionOptions};
+use pubsub_client::error::{Code, Error};
+use pubsub_client::lease::LeasePolicy;
+use pubsub_client::subscribe::{Counts, Fetched, INDEX_STRIDE, Subscriber, SubscriberOptions};
+use pubsub_emulator::{Emulator, Options};
+use tokio::runtime::Runtime;
+
+const TOPIC: &str = "projects/p/topics/orders";
+const SUBSCRIPTION: &str = "projects/p/subscriptions/orders-sub";
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// A server with one subscription, and a client of it.
+struct Fixture {
+    // In the order in which they must go.
+    subscriber: Subscriber,
+    connection: Connection,
+    emulator: Emulator,
+    hands: Hands,
+    runtime: Runtime,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Record {
+    id: String,
+    payload: Vec<u8>,
+    key: String,
+    sequence: u64,
+}
+
+impl Fixture {
+    fn new(options: SubscriberOptions) -> Self {
+        Self::with(options, pb::Subscription::default())
+    }
+
+    /// Both clocks stand still: leases run out and are extended when the test says so.
+    fn with(options: SubscriberOptions, subscription: pb::Subscription) -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .unwrap();
+        let emulator = runtime
+            .block_on(Emulator::start(Options::default()))
+            .unwrap();
+        emulator.clock().stop();
+        let options_of = ConnectionOptions::emulator(&emulator.address().to_string()).unwrap();
+        let connection = Connection::open(options_of, runtime.handle()).unwrap();
+        runtime.block_on(async {
+            let topic = pb::Topic {
+                name: TOPIC.into(),
+                ..Default::default()
+            };
+            connection
+                .admin_publisher()
+                .create_topic(topic)
+                .await
+                .unwrap();
+            let subscription = pb::Subscription {
+                name: SUBSCRIPTION.into(),
+                topic: TOPIC.into(),
+                ..subscription
+            };
+            connection
+                .admin_subscriber()
+                .create_subscription(subscription)
+                .await
+                .unwrap();
+        });
+        let (clock, hands) = Clock::stopped();
+        let subscriber = Subscriber::open_with_clock(connection.clone(), options, clock);
+        Self {
+            subscriber,
+            connection,
+            emulator,
+            hands,
+            runtime,
+        }
+    }
+
+    fn publish(&self, payloads: &[&[u8]], key: &str) {
+        let messages = payloads
+            .iter()
+            .map(|payload| pb::PubsubMessage {
+                data: payload.to_vec().into(),
+                ordering_key: key.into(),
+                ..Default::default()
+            })
+            .collect();
+        let request = pb::PublishRequest {
+            topic: TOPIC.into(),
+            messages,
+        };
+        self.runtime.block_on(async {
+            self.connection
+                .admin_publisher()
+                .publish(request)
+                .await
+                .unwrap();
+        });
+    }
+
+    /// The records of one fetch; none when nothing comes within `timeout`.
+    fn fetch(&self, timeout: Duration) -> Result<Vec<Record>, Error> {
+        let (mut data, mut index) = (vec![0; 1 << 20], vec![0; 1_000 * INDEX_STRIDE]);
+        loop {
+            match self
+                .subscriber
+                .fetch(timeout, data.len(), index.len() / INDEX_STRIDE)?
+            {
+                Fetched::Nothing => return Ok(Vec::new()),
+                Fetched::TooSmall { bytes, messages } => {
+                    data = vec![0; bytes];
+                    index = vec![0; messages * INDEX_STRIDE];
+                }
+                Fetched::Messages(fetch) => {
+                    let written = fetch.write(&mut data, &mut index)?;
+                    let slice = |at: i32, len: i32| &data[at as usize..][..len as usize];
+                    let text = |at, len| String::from_utf8(slice(at, len).to_vec()).unwrap();
+                    let slots = index.chunks_exact(INDEX_STRIDE).take(written.messages);
+                    return Ok((written.first..)
+                        .zip(slots)
+                        .filter(|(_, slot)| slot[11] & 1 << 8 == 0)
+                        .map(|(sequence, slot)| Record {
+                            id: text(slot[2], slot[3]),
+                            payload: slice(slot[0], slot[1]).to_vec(),
+                            key: text(slot[4], slot[5]),
+                            sequence,
+                        })
+                        .collect());
+                }
+            }
+        }
+    }
+
+    fn fetch_all(&self, count: usize) -> Vec<Record> {
+        let end = Instant::now() + DEADLINE;
+        let mut records = Vec::new();
+        while records.len() < count {
+            assert!(
+                Instant::now() < end,
+                "only {} of {count} came",
+                records.len()
+            );
+            records.extend(self.fetch(Duration::from_millis(100)).unwrap());
+        }
+        assert_eq!(records.len(), count);
+        records
+    }
+
+    fn checkpoint(&self, id: i64, emitted: u64) {
+        self.subscriber.snapshot(id, &[(0, emitted)]).unwrap();
+        self.subscriber.complete(id, DEADLINE).unwrap();
+    }
+
+    /// Messages of the subscription that are not acked, and those of them that are leased.
+    fn on_server(&self) -> (usize, usize) {
+        self.emulator.hub().with(|state, _| {
+            let counts = state.counts(SUBSCRIPTION).unwrap();
+            (counts.backlog as usize, counts.outstanding as usize)
+        })
+    }
+
+    fn wait(&self, what: &str, reached: impl Fn(&Self) -> bool) {
+        let end = Instant::now() + DEADLINE;
+        while !reached(self) {
+            assert!(
+                Instant::now() < end,
+                "waited for: {what}; {:?}",
+                self.counts()
+            );
+            std::thread::yield_now();
+        }
+    }
+
+    fn counts(&self) -> Counts {
+        self.subscriber.counts()
+    }
+
+    /// Moves both clocks, as time does.
+    fn pass(&self, time: Duration) {
+        self.emulator.clock().advance(time);
+        self.hands.advance(time);
+    }
+}
+
+fn payloads(records: &[Record]) -> Vec<&[u8]> {
+    records
+        .iter()
+        .map(|record| record.payload.as_slice())
+        .collect()
+}
+
+#[test]
+fn what_a_checkpoint_covers_is_acked_and_nothing_else() {
+    let fixture = Fixture::new(SubscriberOptions::default());
+    assert_eq!(fixture.subscriber.add_split(SUBSCRIPTION).unwrap(), 0);
+    fixture.publish(&[b"a", b"b", b"", b"d"], "");
+    let records = fixture.fetch_all(3 + 1);
+    let mut got = payloads(&records);
+    got.sort();
+    assert_eq!(got, [b"".as_slice(), b"a", b"b", b"d"]);
+    assert_eq!(fixture.counts().outstanding_messages, 4);
+    fixture.subscriber.snapshot(1, &[(0, 2)]).unwrap();
+    assert_eq!(fixture.on_server(), (4, 4));
+    fixture.checkpoint(2, 3);
+    assert_eq!(fixture.on_server(), (1, 1));
+    let counts = fixture.counts();
+    assert_eq!((counts.acks_requested, counts.acks_confirmed), (3, 3));
+    assert_eq!(
+        (counts.outstanding_messages, counts.pending_checkpoints),
+        (1, 0)
+    );
+    assert_eq!(counts.messages_received, 4);
+    // An older checkpoint that is told late changes nothing.
+    fixture.subscriber.complete(1, DEADLINE).unwrap();
+    assert_eq!(fixture.counts().acks_requested, 3);
+}
+
+#[test]
+fn close_gives_back_what_no_checkpoint_covers() {
+    let fixture = Fixture::new(SubscriberOptions::default());
+    fixture.subscriber.add_split(SUBSCRIPTION).unwrap();
+    fixture.publish(&[b"a", b"b", b"c"], "");
+    fixture.fetch_all(3);
+    fixture.checkpoint(1, 1);
+    fixture.subscriber.snapshot(2, &[(0, 2)]).unwrap();
+    fixture.subscriber.close(DEADLINE);
+    assert_eq!(fixture.counts().messages_nacked, 2);
+    assert_eq!(fixture.on_server(), (2, 0));
+    assert!(
+        fixture
+            .subscriber
+            .add_split(SUBSCRIPTION)
+            .unwrap_err()
+            .is_option()
+    );
+    assert_eq!(fixture.fetch(Duration::ZERO).unwrap(), []);
+}
+
+#[test]
+fn a_waiting_fetch_ends_when_it_is_woken_or_closed() {
+    let fixture = Fixture::new(SubscriberOptions::default());
+    fixture.subscriber.wake_up();
+    assert_eq!(fixture.fetch(Duration::from_secs(3_600)).unwrap(), []);
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| fixture.fetch(Duration::from_secs(3_600)).unwrap());
+        fixture.subscriber.close(DEADLINE);
+        assert_eq!(waiting.join().unwrap(), []);
+    });
+}
+
+#[test]
+fn large_messages_ask_for_room_and_arrive_whole() {
+    let fixture = Fixture::new(SubscriberOptions::default());
+    fixture.subscriber.add_split(SUBSCRIPTION).unwrap();
+    let large: Vec<u8> = (0..9_900_000u32).map(|i| (i * 7 >> 3) as u8).collect();
+    fixture.publish(&[&large], "");
+    let records = fixture.fetch_all(1);
+    assert!(records[0].payload == large);
+    assert_eq!(fixture.counts().stream_reconnects, 0);
+}
+
+#[test]
+fn a_lease_is_extended_as_long_as_the_message_is_held() {
+    let options = SubscriberOptions {
+        leases: LeasePolicy {
+            min: 10_000,
+            max: 10_000,
+        },
+        ..SubscriberOptions::default()
+    };
+    let fixture = Fixture::new(options);
+    fixture.subscriber.add_split(SUBSCRIPTION).unwrap();
+    fixture.publish(&[b"held", b"also held"], "");
+    // One is fetched, and both are neither acked nor given back for 35 seconds.
+    fixture.wait("delivery", |f| f.counts().messages_received == 2);
+    fixture.fetch_all(2);
+    let mut extensions = 0;
+    for second in 1..=35 {
+        fixture.pass(Duration::from_secs(1));
+        if second % 7 == 0 {
+            extensions += 2;
+            fixture.wait("extension", |f| f.counts().lease_extensions == extensions);
+        }
+        assert_eq!(fixture.on_server(), (2, 2), "at {second} s");
+    }
+    fixture.checkpoint(1, 2);
+    assert_eq!(fixture.on_server(), (0, 0));
+    assert_eq!(fixture.counts().redeliveries, 0);
+    assert_eq!(fixture.counts().messages_received, 2);
+}
+
+#[test]
+fn what_nobody_fetches_keeps_its_lease_too_and_no_lease_goes_beyond_the_ceiling() {
+    let options = SubscriberOptions {
+        leases: LeasePolicy {
+            min: 10_000,
+            max: 10_000,
+        },
+        max_ack_extension: Duration::from_secs(20),
+        ..SubscriberOptions::default()
+    };
+    let fixture = Fixture::new(options);
+    fixture.subscriber.add_split(SUBSCRIPTION).unwrap();
+    fixture.publish(&[b"m"], "");
+    fixture.wait("delivery", |f| f.counts().buffered_messages == 1);
+    for _ in 0..7 {
+        fixture.pass(Duration::from_secs(1));
+    }
+    fixture.wait("extension", |f| f.counts().lease_extensions == 1);
+    fixture.subscriber.pause(0, true).unwrap();
+    for _ in 0..11 {
+        fixture.pass(Duration::from_secs(1));
+    }
+    fixture.wait("expiry", |f| f.counts().leases_expired == 1);
+    let counts = fixture.counts();
+    assert_eq!((counts.outstanding_messages, counts.buffered_bytes), (0, 0));
+    // It comes again, and is acked by its newest id.
+    fixture.subscriber.pause(0, false).unwrap();
+    let records = fixture.fetch_all(1);
+    fixture.checkpoint(1, records[0].sequence + 1);
+    assert_eq!(fixture.on_server(), (0, 0));
+}
+
+#[test]
+fn a_paused_split_is_not_fetched_and_loses_nothing() {
+    let fixture = Fixture::new(SubscriberOptions::default());
+    fixture.subscriber.add_split(SUBSCRIPTION).unwrap();
+    fixture.publish(&[b"1"], "");
+    fixture.fetch_all(1);
+    fixture.subscriber.pause(0, true).unwrap();
+    fixture.publish(&[b"2", b"3"], "");
+    assert_eq!(fixture.fetch(Duration::from_millis(200)).unwrap(), []);
+    fixture.subscriber.pause(0, false).unwrap();
+    assert_eq!(payloads(&fixture.fetch_all(2)).len(), 2);
+}
+
+#[test]
+fn the_buffer_is_bounded_and_refills() {
+    let options = SubscriberOptions {
+        max_buffered_bytes: 100_000,
+        ..SubscriberOptions::default()
+    };
+    let fixture = Fixture::new(options);
+    fixture.subscriber.add_split(SUBSCRIPTION).unwrap();
+    let payload = vec![7; 10_000];
+    for _ in 0..20 {
+        fixture.publish(&vec![payload.as_slice(); 10], "");
+    }
+    fixture.wait("a full buffer", |f| f.counts().buffered_bytes >= 100_000);
+    // One response more at the most than the bound.
+    assert!(
+        fixture.counts().buffered_bytes < 100_000 + 2_200_000,
+        "{:?}",
+        fixture.counts()
+    );
+    let records = fixture.fetch_all(200);
+    fixture.checkpoint(1, 200);
+    assert_eq!(fixture.on_server(), (0, 0));
+    assert!(records.iter().all(|record| record.payload == payload));
+    assert_eq!(fixture.counts().buffered_bytes, 0);
+}
+
+#[test]
+fn a_single_message_is_given_back_and_comes_again() {
+    let fixture = Fixture::new(SubscriberOptions::default());
+    fixture.subscriber.add_split(SUBSCRIPTION).unwrap();
+    fixture.publish(&[b"good", b"bad"], "");
+    let records = fixture.fetch_all(2);
+    let bad = records
+        .iter()
+        .find(|record| record.payload == b"bad")
+        .unwrap();
+    fixture.subscriber.nack(0, bad.sequence).unwrap();
+    let again = fixture.fetch_all(1);
+    assert_eq!(
+        (again[0].payload.as_slice(), &again[0].id),
+        (b"bad".as_slice(), &bad.id)
+    );
+    fixture.checkpoint(1, 3);
+    assert_eq!(fixture.on_server(), (0, 0));
+    assert_eq!(fixture.counts().acks_confirmed, 2);
+}
+
+#[test]
+fn keys_keep_their_order() {
+    let options = SubscriberOptions {
+        ordering: true,
+        ..SubscriberOptions::default()
+    };
+    let subscription = pb::Subscription {
+        enable_message_ordering: true,
+        ..Default::default()
+    };
+    let fixture = Fixture::with(options, subscription);
+    fixture.subscriber.add_split(SUBSCRIPTION).unwrap();
+    let numbers: Vec<String> = (0..100).map(|i| format!("{i:03}")).collect();
+    for number in &numbers {
+        fixture.publish(&[number.as_bytes()], "A");
+        fixture.publish(&[number.as_bytes()], "B");
+    }
+    let mut by_key: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut emitted = 0;
+    let end = Instant::now() + DEADLINE;
+    // One batch of a key is outstanding at a time, so acks keep the delivery going.
+    while emitted < 200 {
+        assert!(Instant::now() < end, "{emitted} came");
+        for record in fixture.fetch(Duration::from_millis(100)).unwrap() {
+            emitted = record.sequence + 1;
+            let payload = String::from_utf8(record.payload).unwrap();
+            by_key.entry(record.key).or_default().push(payload);
+        }
+        fixture.checkpoint(emitted as i64, emitted);
+    }
+    assert_eq!(by_key["A"], numbers);
+    assert_eq!(by_key["B"], numbers);
+}
+
+#[test]
+fn order_on_an_unordered_subscription_is_refused() {
+    let options = SubscriberOptions {
+        ordering: true,
+        ..SubscriberOptions::default()
+    };
+    let fixture = Fixture::new(options);
+    fixture.subscriber.add_split(SUBSCRIPTION).unwrap();
+    fixture.publish(&[b"m"], "");
+    let error = fixture.failure();
+    assert_eq!(error.code(), Code::FailedPrecondition);
+    assert_eq!(error.resource(), Some(SUBSCRIPTION));
+    assert!(error.to_string().contains("ordering"), "{error}");
+}
+
+#[test]
+fn a_missing_subscription_is_named() {
+    let fixture = Fixture::new(SubscriberOptions::default());
+    fixture
+        .subscriber
+        .add_split("projects/p/subscriptions/missing")
+        .unwrap();
+    let error = fixture.failure();
+    assert_eq!(error.code(), Code::NotFound);
+    assert!(
+        error
+            .to_string()
+            .contains("projects/p/subscriptions/missing"),
+        "{error}"
+    );
+    // Not only once.
+    assert_eq!(
+        fixture.fetch(Duration::ZERO).unwrap_err().code(),
+        Code::NotFound
+    );
+}
+
+#[test]
+fn nothing_listening_fails_and_names_the_endpoint() {
+    let runtime = Runtime::new().unwrap();
+    // A port that was free a moment ago.
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let options = ConnectionOptions::emulator(&port.to_string()).unwrap();
+    let connection = Connection::open(options, runtime.handle()).unwrap();
+    let options = SubscriberOptions {
+        connect_limit: Duration::from_millis(300),
+        ..SubscriberOptions::default()
+    };
+    let subscriber = Subscriber::open(connection, options);
+    subscriber.add_split(SUBSCRIPTION).unwrap();
+    let error = subscriber.fetch(DEADLINE, 0, 0).unwrap_err();
+    assert_eq!(error.code(), Code::Unavailable);
+    assert!(error.to_string().contains(&port.to_string()), "{error}");
+    subscriber.close(Duration::from_secs(1));
+}
+
+#[test]
+fn exactly_once_deliveries_are_confirmed_and_acked_id_by_id() {
+    let subscription = pb::Subscription {
+        enable_exactly_once_delivery: true,
+        ..Default::default()
+    };
+    let fixture = Fixture::with(SubscriberOptions::default(), subscription);
+    fixture.subscriber.add_split(SUBSCRIPTION).unwrap();
+    fixture.publish(&[b"a", b"b", b"c"], "");
+    fixture.fetch_all(3);
+    fixture.checkpoint(1, 3);
+    assert_eq!(fixture.on_server(), (0, 0));
+    assert_eq!(fixture.counts().acks_confirmed, 3);
+    assert_eq!(fixture.counts().acks_failed, 0);
+}
+
+impl Fixture {
+    fn failure(&self) -> Error {
+        let end = Instant::now() + DEADLINE;
+        loop {
+            assert!(Instant::now() < end, "no failure came");
+            if let Err(error) = self.fetch(Duration::from_millis(100)) {
+                return error;
+            }
+        }
+    }
+}
