@@ -12,6 +12,8 @@ import com.google.pubsub.v1.Subscription;
 import com.google.pubsub.v1.Topic;
 
 import io.grpc.ManagedChannel;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 
 import java.io.BufferedReader;
@@ -33,8 +35,7 @@ import java.util.stream.Stream;
  *
  * <p>The binary {@code pubsub-emulator} is the one that the system property {@code pubsub.emulator}
  * names, or else the one on the {@code PATH}. Resources are named by their paths, such as {@code
- * projects/p/topics/t}. A call that the server refuses throws {@link
- * io.grpc.StatusRuntimeException}.
+ * projects/p/topics/t}. A call that the server refuses throws {@link StatusRuntimeException}.
  */
 public final class PubSubEmulator implements AutoCloseable {
 
@@ -180,21 +181,43 @@ public final class PubSubEmulator implements AutoCloseable {
                                 + timeoutMillis
                                 + " ms");
             }
-            messages.addAll(pull(subscription, Math.min(count - messages.size(), PULLED_AT_ONCE)));
+            int wanted = Math.min(count - messages.size(), PULLED_AT_ONCE);
+            messages.addAll(pull(subscription, wanted, left));
         }
         return messages;
     }
 
-    /** Pulls and acknowledges what is there, without waiting long; possibly nothing. */
+    /** Pulls and acknowledges what is there now; possibly nothing. */
     public List<PubsubMessage> pull(String subscription, int max) {
-        List<ReceivedMessage> received =
-                subscriber
-                        .pull(
-                                PullRequest.newBuilder()
-                                        .setSubscription(subscription)
-                                        .setMaxMessages(max)
-                                        .build())
-                        .getReceivedMessagesList();
+        return pull(subscription, max, 0);
+    }
+
+    /**
+     * The server answers as soon as there is a message; with {@code waitNanos} 0 it does not wait
+     * for one.
+     */
+    @SuppressWarnings(
+            "deprecation") // Without returnImmediately, "nothing" takes the server's long wait.
+    private List<PubsubMessage> pull(String subscription, int max, long waitNanos) {
+        PullRequest request =
+                PullRequest.newBuilder()
+                        .setSubscription(subscription)
+                        .setMaxMessages(max)
+                        .setReturnImmediately(waitNanos == 0)
+                        .build();
+        List<ReceivedMessage> received;
+        try {
+            SubscriberGrpc.SubscriberBlockingStub stub =
+                    waitNanos == 0
+                            ? subscriber
+                            : subscriber.withDeadlineAfter(waitNanos, TimeUnit.NANOSECONDS);
+            received = stub.pull(request).getReceivedMessagesList();
+        } catch (StatusRuntimeException e) {
+            if (e.getStatus().getCode() == Status.Code.DEADLINE_EXCEEDED) {
+                return new ArrayList<>();
+            }
+            throw e;
+        }
         if (!received.isEmpty()) {
             AcknowledgeRequest.Builder acks =
                     AcknowledgeRequest.newBuilder().setSubscription(subscription);
