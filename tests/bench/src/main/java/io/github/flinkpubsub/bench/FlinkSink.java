@@ -1,6 +1,5 @@
 package io.github.flinkpubsub.bench;
 
-import io.github.flinkpubsub.PayloadSerializationSchema;
 import io.github.flinkpubsub.PubSubSerializationSchema;
 import io.github.flinkpubsub.TopicDestination;
 import io.github.flinkpubsub.sink.PubSubSink;
@@ -25,7 +24,7 @@ final class FlinkSink implements Contender {
         StreamExecutionEnvironment env = StreamExecutionEnvironment.getExecutionEnvironment();
         env.setParallelism(1);
         env.enableCheckpointing(CHECKPOINT_INTERVAL.toMillis());
-        PayloadSerializationSchema<String> serializer =
+        PubSubSerializationSchema<String> serializer =
                 PubSubSerializationSchema.payload(new SimpleStringSchema());
         if (!run.workload.attributes.isEmpty()) {
             HashMap<String, String> attributes = new HashMap<>(run.workload.attributes);
