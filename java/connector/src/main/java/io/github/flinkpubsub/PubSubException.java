@@ -56,7 +56,8 @@ public class PubSubException extends IOException {
 
     @Override
     public String getMessage() {
-        String text = status + ": " + super.getMessage();
+        String what = super.getMessage();
+        String text = what.startsWith(status.name()) ? what : status + ": " + what;
         return resource == null || text.contains(resource) ? text : text + " [" + resource + "]";
     }
 

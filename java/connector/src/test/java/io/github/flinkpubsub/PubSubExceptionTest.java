@@ -32,6 +32,8 @@ class PubSubExceptionTest {
                 .hasMessage("NOT_FOUND: no projects/p/topics/t");
         assertThat(new PubSubException(Status.INTERNAL, null, "broken"))
                 .hasMessage("INTERNAL: broken");
+        assertThat(new PubSubException(Status.UNAVAILABLE, null, "UNAVAILABLE from Publish"))
+                .hasMessage("UNAVAILABLE from Publish");
     }
 
     @Test

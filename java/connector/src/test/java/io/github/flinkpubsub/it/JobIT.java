@@ -1,25 +1,36 @@
 package io.github.flinkpubsub.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
+import com.google.protobuf.ByteString;
 import com.google.pubsub.v1.PubsubMessage;
 
 import io.github.flinkpubsub.PubSubSerializationSchema;
 import io.github.flinkpubsub.SubscriptionDestination;
 import io.github.flinkpubsub.TopicDestination;
+import io.github.flinkpubsub.sink.FailedMessageHandler;
 import io.github.flinkpubsub.sink.PubSubPublisherOptions;
 import io.github.flinkpubsub.sink.PubSubSink;
+import io.github.flinkpubsub.sink.PubSubSinkBuilder;
+import io.github.flinkpubsub.source.DeserializationFailurePolicy;
+import io.github.flinkpubsub.source.OrderingMode;
 import io.github.flinkpubsub.source.PubSubSource;
 import io.github.flinkpubsub.source.PubSubSourceBuilder;
+import io.github.flinkpubsub.source.PubSubSubscriberOptions;
 import io.github.flinkpubsub.testing.PubSubEmulator;
 
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
 import org.apache.flink.api.common.serialization.SimpleStringSchema;
+import org.apache.flink.api.common.typeinfo.Types;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.configuration.RestartStrategyOptions;
 import org.apache.flink.core.execution.JobClient;
 import org.apache.flink.core.execution.SavepointFormatType;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
+import org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink;
+import org.apache.flink.util.ExceptionUtils;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -27,10 +38,18 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
@@ -64,8 +83,14 @@ class JobIT {
     }
 
     private static StreamExecutionEnvironment environment(int parallelism) {
+        return environment(parallelism, 0);
+    }
+
+    private static StreamExecutionEnvironment environment(int parallelism, int restarts) {
         Configuration configuration = new Configuration();
-        configuration.set(RestartStrategyOptions.RESTART_STRATEGY, "none");
+        configuration.set(RestartStrategyOptions.RESTART_STRATEGY, "fixed-delay");
+        configuration.set(RestartStrategyOptions.RESTART_STRATEGY_FIXED_DELAY_ATTEMPTS, restarts);
+        configuration.set(RestartStrategyOptions.RESTART_STRATEGY_FIXED_DELAY_DELAY, Duration.ZERO);
         StreamExecutionEnvironment env =
                 StreamExecutionEnvironment.createLocalEnvironment(parallelism, configuration);
         env.enableCheckpointing(200);
@@ -121,9 +146,7 @@ class JobIT {
                                 .build());
         JobClient job = env.executeAsync();
         List<PubsubMessage> out = server.receive(OUT_SUB, texts.size(), TIMEOUT_MILLIS);
-        job.stopWithSavepoint(false, savepoints.toString(), SavepointFormatType.CANONICAL)
-                .get(1, TimeUnit.MINUTES);
-        job.getJobExecutionResult().get(1, TimeUnit.MINUTES);
+        stop(job);
 
         assertThat(payloads(out)).isEqualTo(sorted(texts));
         for (PubsubMessage message : out) {
@@ -133,5 +156,375 @@ class JobIT {
         }
         assertThat(server.pull(IN_SUB, 1_000)).isEmpty();
         assertThat(server.pull(OUT_SUB, 1_000)).isEmpty();
+    }
+
+    private PubSubSink<String> sink(
+            Function<PubSubSinkBuilder<String>, PubSubSinkBuilder<String>> settings) {
+        return settings.apply(
+                        PubSubSink.<String>builder()
+                                .topic(TopicDestination.parse(OUT))
+                                .serializer(
+                                        PubSubSerializationSchema.payload(new SimpleStringSchema()))
+                                .emulatorEndpoint(server.endpoint()))
+                .build();
+    }
+
+    private static String failure(ThrowingCallable job) {
+        Throwable thrown = catchThrowable(job);
+        assertThat(thrown).as("the job's failure").isNotNull();
+        return ExceptionUtils.stringifyException(thrown);
+    }
+
+    private static void read(StreamExecutionEnvironment env, PubSubSource<String> source) {
+        env.fromSource(source, WatermarkStrategy.noWatermarks(), "in")
+                .sinkTo(new DiscardingSink<>());
+    }
+
+    @Test
+    void aMissingSubscriptionIsNamed() {
+        StreamExecutionEnvironment env = environment(1);
+        read(
+                env,
+                PubSubSource.<String>builder()
+                        .subscription(SubscriptionDestination.of("p", "nowhere"))
+                        .deserializer(new SimpleStringSchema())
+                        .emulatorEndpoint(server.endpoint())
+                        .build());
+        assertThat(failure(env::execute))
+                .contains("PubSubException")
+                .contains("NOT_FOUND")
+                .contains("projects/p/subscriptions/nowhere");
+    }
+
+    @Test
+    void aMissingTopicIsNamed() {
+        StreamExecutionEnvironment env = environment(1);
+        env.fromData("a", "b").sinkTo(sink(s -> s.topic(TopicDestination.of("p", "nowhere"))));
+        assertThat(failure(env::execute))
+                .contains("PubSubException")
+                .contains("NOT_FOUND")
+                .contains("projects/p/topics/nowhere");
+    }
+
+    @Test
+    void nothingListens() throws Exception {
+        int port;
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            port = socket.getLocalPort();
+        }
+        StreamExecutionEnvironment env = environment(1);
+        read(env, texts().emulatorEndpoint("127.0.0.1:" + port).build());
+        assertThat(failure(env::execute)).contains("UNAVAILABLE").contains("127.0.0.1:" + port);
+    }
+
+    @Test
+    void checkpointingThatIsOffIsFoundAtTheStart() {
+        StreamExecutionEnvironment env = environment(1);
+        env.getCheckpointConfig().disableCheckpointing();
+        read(env, texts().build());
+        assertThat(failure(env::execute))
+                .contains("checkpointing is off")
+                .contains("execution.checkpointing.interval")
+                .contains("firstCheckpointTimeout");
+    }
+
+    @Test
+    void checkpointsThatNeverCompleteAreFound() {
+        server.publish(IN, "a");
+        StreamExecutionEnvironment env = environment(1);
+        env.enableCheckpointing(3_600_000);
+        read(
+                env,
+                texts().subscriberOptions(
+                                PubSubSubscriberOptions.builder()
+                                        .firstCheckpointTimeout(Duration.ofSeconds(1))
+                                        .build())
+                        .build());
+        assertThat(failure(env::execute))
+                .contains("no checkpoint has completed within PT1S of the first message");
+    }
+
+    @Test
+    void whatCannotBeDecodedFailsTheJobWithItsPosition() {
+        String id =
+                server.publish(
+                                IN,
+                                List.of(
+                                        PubsubMessage.newBuilder()
+                                                .setData(ByteString.copyFromUtf8("x"))
+                                                .build()))
+                        .get(0);
+        StreamExecutionEnvironment env = environment(1);
+        env.fromSource(numbers().build(), WatermarkStrategy.noWatermarks(), "in")
+                .sinkTo(new DiscardingSink<>());
+        assertThat(failure(env::execute))
+                .contains("message " + id + " of " + IN_SUB)
+                .contains("cannot be deserialized")
+                .contains("NumberFormatException")
+                .contains("deserializationFailurePolicy");
+    }
+
+    @Test
+    void droppedMessagesAreAcknowledged() throws Exception {
+        server.publish(IN, "1", "x", "2");
+        StreamExecutionEnvironment env = environment(1);
+        env.fromSource(
+                        numbers()
+                                .deserializationFailurePolicy(DeserializationFailurePolicy.DROP)
+                                .build(),
+                        WatermarkStrategy.noWatermarks(),
+                        "in")
+                .map(number -> "n" + number)
+                .sinkTo(sink(s -> s));
+        JobClient job = env.executeAsync();
+        assertThat(payloads(server.receive(OUT_SUB, 2, TIMEOUT_MILLIS)))
+                .containsExactly("n1", "n2");
+        stop(job);
+        assertThat(server.pull(IN_SUB, 10)).isEmpty();
+    }
+
+    @Test
+    void anOperatorBehindTheSourceIsNotBlamedOnTheSchema() {
+        server.publish(IN, "1");
+        StreamExecutionEnvironment env = environment(1);
+        env.fromSource(numbers().build(), WatermarkStrategy.noWatermarks(), "in")
+                .map(
+                        number -> {
+                            if (number == 1) {
+                                throw new IllegalStateException("thrown by a map");
+                            }
+                            return number;
+                        })
+                .returns(Types.LONG)
+                .sinkTo(new DiscardingSink<>());
+        assertThat(failure(env::execute))
+                .contains("thrown by a map")
+                .doesNotContain("deserializ" + "ationFailurePolicy")
+                .doesNotContain("cannot be deserialized");
+    }
+
+    @Test
+    void afterAFailureNothingIsLost() throws Exception {
+        List<String> texts = numbered(2_000);
+        server.publish(IN, texts.subList(0, 1_000).toArray(new String[0]));
+        server.publish(IN, texts.subList(1_000, 2_000).toArray(new String[0]));
+        FailOnce.failed.set(false);
+        StreamExecutionEnvironment env = environment(1, 1);
+        env.fromSource(texts().build(), WatermarkStrategy.noWatermarks(), "in")
+                .map(new FailOnce("m1500"))
+                .sinkTo(sink(s -> s));
+        JobClient job = env.executeAsync();
+        Set<String> distinct = new TreeSet<>();
+        while (distinct.size() < texts.size()) {
+            server.receive(OUT_SUB, 1, TIMEOUT_MILLIS)
+                    .forEach(message -> distinct.add(message.getData().toStringUtf8()));
+            server.pull(OUT_SUB, 1_000)
+                    .forEach(message -> distinct.add(message.getData().toStringUtf8()));
+        }
+        stop(job);
+        assertThat(FailOnce.failed).isTrue();
+        assertThat(new ArrayList<>(distinct)).isEqualTo(sorted(texts));
+        assertThat(server.pull(IN_SUB, 1_000)).isEmpty();
+    }
+
+    @Test
+    void everyPartOfAMessageArrives() throws Exception {
+        PubsubMessage sent =
+                PubsubMessage.newBuilder()
+                        .setData(ByteString.copyFrom(new byte[] {0, (byte) 0xff, 'x'}))
+                        .putAttributes("nul", "a\u0000b")
+                        .putAttributes("emoji 😀", "é😀")
+                        .putAttributes("time", "2024-05-06T07:08:09.123456789+02:00")
+                        .setOrderingKey("key😀")
+                        .build();
+        String id = server.publish(IN, List.of(sent)).get(0);
+        StreamExecutionEnvironment env = environment(1);
+        env.fromSource(
+                        PubSubSource.<String>builder()
+                                .subscription(SubscriptionDestination.parse(IN_SUB))
+                                .deserializer(new Describe())
+                                .timestampAttribute("time")
+                                .emulatorEndpoint(server.endpoint())
+                                .build(),
+                        WatermarkStrategy.noWatermarks(),
+                        "in")
+                .sinkTo(sink(s -> s.serializer(new WithTimestamp())));
+        JobClient job = env.executeAsync();
+        String described = payloads(server.receive(OUT_SUB, 1, TIMEOUT_MILLIS)).get(0);
+        stop(job);
+        assertThat(described)
+                .startsWith(
+                        "1714972089123|[0, -1, 120]|{emoji 😀=é😀, nul=a\u0000b,"
+                                + " time=2024-05-06T07:08:09.123456789+02:00}|é😀|null|key😀|"
+                                + id
+                                + "|0|"
+                                + IN_SUB
+                                + "|");
+        Instant published = Instant.parse(described.substring(described.lastIndexOf('|') + 1));
+        assertThat(published).isBetween(Instant.now().minusSeconds(60), Instant.now());
+    }
+
+    @Test
+    void aSplittingSchemaMaySkip() throws Exception {
+        server.publish(IN, "a", "1,2,3");
+        server.publish(
+                IN, List.of(PubsubMessage.newBuilder().putAttributes("only", "this").build()));
+        StreamExecutionEnvironment env = environment(1);
+        env.fromSource(
+                        PubSubSource.<String>builder()
+                                .subscription(SubscriptionDestination.parse(IN_SUB))
+                                .deserializer(new SplitAtCommas())
+                                .emulatorEndpoint(server.endpoint())
+                                .build(),
+                        WatermarkStrategy.noWatermarks(),
+                        "in")
+                .sinkTo(sink(s -> s));
+        JobClient job = env.executeAsync();
+        assertThat(payloads(server.receive(OUT_SUB, 4, TIMEOUT_MILLIS)))
+                .containsExactly("1", "2", "3", "a");
+        stop(job);
+        assertThat(server.pull(IN_SUB, 10)).isEmpty();
+    }
+
+    @Test
+    void aKeyWithoutOrderingNamesTheOption() {
+        StreamExecutionEnvironment env = environment(1);
+        env.fromData("a")
+                .sinkTo(
+                        sink(
+                                s ->
+                                        s.serializer(
+                                                PubSubSerializationSchema.payload(
+                                                                new SimpleStringSchema())
+                                                        .withOrderingKey(text -> text))));
+        assertThat(failure(env::execute)).contains("enableMessageOrdering");
+    }
+
+    @Test
+    void boundedInputIsPublishedToTheTopicOfEachRecord() throws Exception {
+        String other = "projects/p/topics/other";
+        String otherSub = "projects/p/subscriptions/other-sub";
+        server.createTopic(other);
+        server.createSubscription(otherSub, other);
+        List<String> texts = numbered(3_000);
+        StreamExecutionEnvironment env = environment(2);
+        env.fromData(texts)
+                .sinkTo(
+                        PubSubSink.<String>builder()
+                                .destinationResolver(
+                                        (text, context) ->
+                                                TopicDestination.parse(
+                                                        text.endsWith("7") ? other : OUT))
+                                .serializer(
+                                        PubSubSerializationSchema.payload(new SimpleStringSchema()))
+                                .emulatorEndpoint(server.endpoint())
+                                .build());
+        env.execute();
+        assertThat(payloads(server.receive(OUT_SUB, 2_700, TIMEOUT_MILLIS)))
+                .isEqualTo(
+                        texts.stream()
+                                .filter(text -> !text.endsWith("7"))
+                                .sorted()
+                                .collect(Collectors.toList()));
+        assertThat(payloads(server.receive(otherSub, 300, TIMEOUT_MILLIS)))
+                .allMatch(text -> text.endsWith("7"))
+                .doesNotHaveDuplicates();
+    }
+
+    @Test
+    void deadLettersTellWhatHappened() throws Exception {
+        String letters = "projects/p/topics/letters";
+        String lettersSub = "projects/p/subscriptions/letters-sub";
+        server.createTopic(letters);
+        server.createSubscription(lettersSub, letters);
+        StreamExecutionEnvironment env = environment(1);
+        env.fromData("good", "bad")
+                .sinkTo(
+                        sink(
+                                s ->
+                                        s.serializer(
+                                                        PubSubSerializationSchema.payload(
+                                                                        new SimpleStringSchema())
+                                                                .withAttributes(
+                                                                        text ->
+                                                                                Map.of(
+                                                                                        text.equals(
+                                                                                                        "bad")
+                                                                                                ? "google"
+                                                                                                : "k",
+                                                                                        "v")))
+                                                .failedMessageHandler(
+                                                        FailedMessageHandler.sendToDeadLetterTopic(
+                                                                TopicDestination.parse(letters)))));
+        env.execute();
+        assertThat(payloads(server.receive(OUT_SUB, 1, TIMEOUT_MILLIS))).containsExactly("good");
+        PubsubMessage letter = server.receive(lettersSub, 1, TIMEOUT_MILLIS).get(0);
+        assertThat(letter.getData().toStringUtf8()).isEqualTo("bad");
+        assertThat(letter.getAttributesMap())
+                .containsEntry("pubsub-failed-connector", "flink-connector-pubsub-native")
+                .containsEntry("pubsub-failed-destination", OUT)
+                .containsEntry("pubsub-failed-subtask", "0")
+                .hasEntrySatisfying(
+                        "pubsub-failed-error",
+                        error -> assertThat(error).contains("'google' starts with 'goog'"))
+                .hasEntrySatisfying("pubsub-failed-time", Instant::parse)
+                .hasSize(5);
+    }
+
+    @Test
+    void perKeyOrderHoldsAndSurplusSubtasksEnd() throws Exception {
+        String ordered = "projects/p/subscriptions/ordered-sub";
+        server.createOrderedSubscription(ordered, IN);
+        List<PubsubMessage> messages = new ArrayList<>();
+        for (int i = 0; i < 1_000; i++) {
+            messages.add(
+                    PubsubMessage.newBuilder()
+                            .setData(ByteString.copyFromUtf8("" + i))
+                            .setOrderingKey("k" + i % 7)
+                            .build());
+        }
+        for (int key = 0; key < 7; key++) {
+            String wanted = "k" + key;
+            server.publish(
+                    IN,
+                    messages.stream()
+                            .filter(message -> message.getOrderingKey().equals(wanted))
+                            .collect(Collectors.toList()));
+        }
+        StreamExecutionEnvironment env = environment(2);
+        env.fromSource(
+                        PubSubSource.<String>builder()
+                                .subscription(SubscriptionDestination.parse(ordered))
+                                .deserializer(new SimpleStringSchema())
+                                .orderingMode(OrderingMode.PER_KEY)
+                                .emulatorEndpoint(server.endpoint())
+                                .build(),
+                        WatermarkStrategy.noWatermarks(),
+                        "in")
+                .sinkTo(new CollectingSink());
+        CollectingSink.records.clear();
+        JobClient job = env.executeAsync();
+        CollectingSink.await(1_000, TIMEOUT_MILLIS);
+        stop(job);
+        int[] last = {-1, -1, -1, -1, -1, -1, -1};
+        for (String record : CollectingSink.records) {
+            int number = Integer.parseInt(record);
+            assertThat(number).isGreaterThan(last[number % 7]);
+            last[number % 7] = number;
+        }
+        assertThat(server.pull(ordered, 10)).isEmpty();
+    }
+
+    private PubSubSourceBuilder<Long> numbers() {
+        return PubSubSource.<Long>builder()
+                .subscription(SubscriptionDestination.parse(IN_SUB))
+                .deserializer(new Numbers())
+                .emulatorEndpoint(server.endpoint());
+    }
+
+    private void stop(JobClient job) throws Exception {
+        job.stopWithSavepoint(false, savepoints.toString(), SavepointFormatType.CANONICAL)
+                .get(1, TimeUnit.MINUTES);
+        job.getJobExecutionResult().get(1, TimeUnit.MINUTES);
     }
 }
