@@ -39,8 +39,21 @@ enum Answer {
 
 type Call = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
-/// Runs until the writer is gone.
+/// Runs until the writer is gone or it is aborted; tells the signals when everything it held is gone.
 pub(super) async fn run<T: Transport>(
+    transport: Arc<T>,
+    options: PublisherOptions,
+    names: Names,
+    signals: Arc<Signals>,
+    commands: mpsc::UnboundedReceiver<Command>,
+    random: impl Fn() -> f64,
+) {
+    // Declared first, so dropped last.
+    let _end = End(signals.clone());
+    drive(transport, options, names, signals, commands, random).await;
+}
+
+async fn drive<T: Transport>(
     transport: Arc<T>,
     options: PublisherOptions,
     names: Names,
@@ -48,7 +61,6 @@ pub(super) async fn run<T: Transport>(
     mut commands: mpsc::UnboundedReceiver<Command>,
     random: impl Fn() -> f64,
 ) {
-    let _end = End(&signals);
     let compression = options.compression_threshold;
     let settings = options.create_topics.clone().unwrap_or_default();
     let mut core = Core::new(options);
@@ -179,9 +191,9 @@ fn gzip(message: &Message) -> std::io::Result<Bytes> {
 }
 
 /// Tells that the driver has ended, also when it did so by a panic.
-struct End<'a>(&'a Signals);
+struct End(Arc<Signals>);
 
-impl Drop for End<'_> {
+impl Drop for End {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.fail(Terminal {
