@@ -22,10 +22,10 @@ import java.util.stream.IntStream;
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
 abstract class InteropCases {
     private static final int MESSAGES = 20_000;
-    private static final String IN_TOPIC = "projects/interop/topics/in";
-    private static final String IN = "projects/interop/subscriptions/in";
-    private static final String OUT_TOPIC = "projects/interop/topics/out";
-    private static final String OUT = "projects/interop/subscriptions/out";
+    private static final String IN_TOPIC = "projects/interop/topics/inbound";
+    private static final String IN = "projects/interop/subscriptions/inbound-sub";
+    private static final String OUT_TOPIC = "projects/interop/topics/outbound";
+    private static final String OUT = "projects/interop/subscriptions/outbound-sub";
 
     @TempDir private Path savepoints;
 
