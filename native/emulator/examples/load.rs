@@ -39,7 +39,15 @@ async fn main() -> Result<(), Error> {
         .handshake(socket)
         .await?;
     tokio::spawn(connection);
-    let _ = call(&sender, "Publisher/CreateTopic", &pb::Topic { name: TOPIC.into(), ..Default::default() }).await?;
+    let _ = call(
+        &sender,
+        "Publisher/CreateTopic",
+        &pb::Topic {
+            name: TOPIC.into(),
+            ..Default::default()
+        },
+    )
+    .await?;
     let subscription = pb::Subscription {
         name: SUBSCRIPTION.into(),
         topic: TOPIC.into(),
@@ -52,11 +60,17 @@ async fn main() -> Result<(), Error> {
     let published = publish(&sender, messages, payload).await?;
     if mode == "publish" {
         report("published", published, &pid, before.0, before.1);
-        println!("{} bytes of memory per message", (memory(&pid).saturating_sub(before.2)) / published);
+        println!(
+            "{} bytes of memory per message",
+            (memory(&pid).saturating_sub(before.2)) / published
+        );
         return Ok(());
     }
     report("published", published, &pid, before.0, before.1);
-    println!("{} bytes of memory per message", (memory(&pid).saturating_sub(before.2)) / published);
+    println!(
+        "{} bytes of memory per message",
+        (memory(&pid).saturating_sub(before.2)) / published
+    );
     let before = (cpu(&pid), Instant::now());
     let pulled = pull(&sender, messages).await?;
     report("pulled and acked", pulled, &pid, before.0, before.1);
@@ -76,15 +90,30 @@ fn report(what: &str, n: u64, pid: &str, cpu_before: f64, since: Instant) {
 /// CPU seconds that a process has used.
 fn cpu(pid: &str) -> f64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-    let ticks = |i: usize| fields.get(i).and_then(|f| f.parse::<f64>().ok()).unwrap_or(0.0);
+    let fields: Vec<&str> = stat
+        .rsplit(')')
+        .next()
+        .unwrap_or_default()
+        .split_whitespace()
+        .collect();
+    let ticks = |i: usize| {
+        fields
+            .get(i)
+            .and_then(|f| f.parse::<f64>().ok())
+            .unwrap_or(0.0)
+    };
     (ticks(11) + ticks(12)) / 100.0
 }
 
 /// Resident bytes of a process.
 fn memory(pid: &str) -> u64 {
     let statm = std::fs::read_to_string(format!("/proc/{pid}/statm")).unwrap_or_default();
-    statm.split_whitespace().nth(1).and_then(|f| f.parse::<u64>().ok()).unwrap_or(0) * 4096
+    statm
+        .split_whitespace()
+        .nth(1)
+        .and_then(|f| f.parse::<u64>().ok())
+        .unwrap_or(0)
+        * 4096
 }
 
 fn request(path: &str) -> Result<Request<()>, http::Error> {
@@ -94,10 +123,16 @@ fn request(path: &str) -> Result<Request<()>, http::Error> {
         .body(())
 }
 
-async fn send_all(stream: &mut h2::SendStream<Bytes>, mut data: Bytes, end: bool) -> Result<(), Error> {
+async fn send_all(
+    stream: &mut h2::SendStream<Bytes>,
+    mut data: Bytes,
+    end: bool,
+) -> Result<(), Error> {
     while data.has_remaining() {
         stream.reserve_capacity(data.len());
-        let granted = std::future::poll_fn(|cx| stream.poll_capacity(cx)).await.ok_or("closed")??;
+        let granted = std::future::poll_fn(|cx| stream.poll_capacity(cx))
+            .await
+            .ok_or("closed")??;
         let part = data.split_to(granted.min(data.len()));
         let last = end && data.is_empty();
         stream.send_data(part, last)?;
@@ -110,7 +145,11 @@ async fn call<M: Message>(sender: &Sender, path: &str, message: &M) -> Result<By
 }
 
 async fn call_framed(sender: &Sender, path: &str, framed: Bytes) -> Result<Bytes, Error> {
-    let (response, mut stream) = sender.clone().ready().await?.send_request(request(path)?, false)?;
+    let (response, mut stream) = sender
+        .clone()
+        .ready()
+        .await?
+        .send_request(request(path)?, false)?;
     send_all(&mut stream, framed, true).await?;
     let mut body = response.await?.into_body();
     let mut answer = BytesMut::new();
@@ -125,11 +164,16 @@ async fn call_framed(sender: &Sender, path: &str, framed: Bytes) -> Result<Bytes
 async fn publish(sender: &Sender, messages: u64, payload: usize) -> Result<u64, Error> {
     let one = pb::PubsubMessage {
         data: vec![b'x'; payload].into(),
-        attributes: [("a", "1"), ("b", "2")].map(|(k, v)| (k.to_owned(), v.to_owned())).into(),
+        attributes: [("a", "1"), ("b", "2")]
+            .map(|(k, v)| (k.to_owned(), v.to_owned()))
+            .into(),
         ..Default::default()
     };
     let batch = (9_000_000 / (payload + 64)).clamp(1, 1000);
-    let request = pb::PublishRequest { topic: TOPIC.into(), messages: vec![one; batch] };
+    let request = pb::PublishRequest {
+        topic: TOPIC.into(),
+        messages: vec![one; batch],
+    };
     let framed = grpc::frame(&request);
     let mut sent = 0;
     while sent < messages {
@@ -140,8 +184,11 @@ async fn publish(sender: &Sender, messages: u64, payload: usize) -> Result<u64, 
 }
 
 async fn pull(sender: &Sender, messages: u64) -> Result<u64, Error> {
-    let (response, mut stream) =
-        sender.clone().ready().await?.send_request(request("Subscriber/StreamingPull")?, false)?;
+    let (response, mut stream) = sender
+        .clone()
+        .ready()
+        .await?
+        .send_request(request("Subscriber/StreamingPull")?, false)?;
     let first = pb::StreamingPullRequest {
         subscription: SUBSCRIPTION.into(),
         stream_ack_deadline_seconds: 60,
@@ -166,7 +213,9 @@ async fn pull(sender: &Sender, messages: u64) -> Result<u64, Error> {
             buf.advance(grpc::PREFIX);
             let message = buf.split_to(len);
             for field in Fields::new(&message) {
-                let Ok((1, Field::Bytes(one))) = field else { continue };
+                let Ok((1, Field::Bytes(one))) = field else {
+                    continue;
+                };
                 received += 1;
                 if let Some(Ok((1, Field::Bytes(id)))) = Fields::new(one).next() {
                     acks.push(String::from_utf8_lossy(id).into_owned());
@@ -186,11 +235,18 @@ async fn pull(sender: &Sender, messages: u64) -> Result<u64, Error> {
     Ok(received)
 }
 
-fn acknowledge(sender: &Sender, ack_ids: Vec<String>, acked: &std::sync::Arc<std::sync::atomic::AtomicU64>) {
+fn acknowledge(
+    sender: &Sender,
+    ack_ids: Vec<String>,
+    acked: &std::sync::Arc<std::sync::atomic::AtomicU64>,
+) {
     let (sender, acked) = (sender.clone(), acked.clone());
     tokio::spawn(async move {
         let n = ack_ids.len() as u64;
-        let request = pb::AcknowledgeRequest { subscription: SUBSCRIPTION.into(), ack_ids };
+        let request = pb::AcknowledgeRequest {
+            subscription: SUBSCRIPTION.into(),
+            ack_ids,
+        };
         match call(&sender, "Subscriber/Acknowledge", &request).await {
             Ok(_) => drop(acked.fetch_add(n, std::sync::atomic::Ordering::Relaxed)),
             Err(e) => eprintln!("acknowledge: {e}"),

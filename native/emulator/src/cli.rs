@@ -1,19 +1,74 @@
 //! The command line.
 
+use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
-use pubsub_emulator::bench;
+use clap::{Parser, Subcommand, ValueEnum};
+use pubsub_emulator::seed::Seed;
+use pubsub_emulator::service::TokenCheck;
+use pubsub_emulator::{Options, bench};
+use tracing::Level;
 
 /// An in-memory Google Cloud Pub/Sub server for development and tests.
 #[derive(Debug, Parser)]
-#[command(version)]
+#[command(version, args_conflicts_with_subcommands = false)]
 pub struct Args {
     /// A special mode instead of the server
     #[command(subcommand)]
     pub mode: Option<Mode>,
     #[command(flatten)]
     pub common: Common,
+    #[command(flatten)]
+    pub serve: ServeArgs,
+}
+
+/// Options of the server.
+#[derive(Debug, clap::Args)]
+pub struct ServeArgs {
+    /// YAML or JSON file with topics, subscriptions and messages to begin with
+    #[arg(long, value_name = "FILE")]
+    pub seed: Option<PathBuf>,
+    /// Serve gRPC over TLS with this certificate chain (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// The key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+    /// Refuse calls without a bearer token; with a value, calls without this one
+    #[arg(long, value_name = "TOKEN", num_args = 0..=1, default_missing_value = "")]
+    pub require_token: Option<String>,
+    /// Bytes of each ack id, 24 to 65536
+    #[arg(long, value_name = "BYTES")]
+    pub ack_id_bytes: Option<usize>,
+    /// Record requests from the start, to be read at the control port
+    #[arg(long)]
+    pub record: bool,
+}
+
+impl ServeArgs {
+    /// How to start the server, without its addresses.
+    pub fn options(&self) -> io::Result<Options> {
+        Ok(Options {
+            tls: self.tls_cert.clone().zip(self.tls_key.clone()),
+            token: self.require_token.clone().map(|token| {
+                if token.is_empty() {
+                    TokenCheck::Any
+                } else {
+                    TokenCheck::Exactly(token)
+                }
+            }),
+            seed: self
+                .seed
+                .as_deref()
+                .map(Seed::read)
+                .transpose()?
+                .unwrap_or_default(),
+            ack_id_len: self.ack_id_bytes,
+            record: self.record,
+            ..Options::default()
+        })
+    }
 }
 
 /// What all modes have.
@@ -31,12 +86,46 @@ pub struct Common {
     /// Threads that serve; 0 is one per core. Default: 0, and 1 for bench
     #[arg(long, value_name = "N", global = true)]
     pub threads: Option<usize>,
+    /// Log only errors
+    #[arg(long, short, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Log more
+    #[arg(long, short, global = true)]
+    pub verbose: bool,
+    /// Format of the logs, which go to standard error
+    #[arg(long, value_enum, default_value_t = LogFormat::Text, global = true)]
+    pub log_format: LogFormat,
     /// Exit when standard input ends, that is, with the process that started this one
     #[arg(long, global = true)]
     pub exit_on_stdin_close: bool,
 }
 
+/// Formats of the logs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// One line of text each
+    Text,
+    /// One JSON object each
+    Json,
+}
+
 impl Common {
+    /// Sends logs to standard error.
+    pub fn start_logs(&self) {
+        let level = match (self.quiet, self.verbose) {
+            (true, _) => Level::ERROR,
+            (_, true) => Level::DEBUG,
+            _ => Level::INFO,
+        };
+        let logs = tracing_subscriber::fmt()
+            .with_writer(io::stderr)
+            .with_max_level(level);
+        match self.log_format {
+            LogFormat::Text => logs.with_ansi(false).with_target(false).init(),
+            LogFormat::Json => logs.json().init(),
+        }
+    }
+
     /// Where to serve gRPC.
     pub fn address(&self) -> SocketAddr {
         SocketAddr::new(self.host, self.port)

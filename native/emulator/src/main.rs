@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 
 use clap::Parser;
-use cli::{Args, BenchArgs, Common, Mode};
+use cli::{Args, BenchArgs, Common, Mode, ServeArgs};
 use pubsub_emulator::bench::{self, Bench};
 use pubsub_emulator::{Emulator, Options};
 use tokio::io::AsyncReadExt;
@@ -44,21 +44,24 @@ fn runtime(threads: usize) -> io::Result<Runtime> {
 }
 
 async fn run(args: Args) -> io::Result<()> {
+    args.common.start_logs();
     match args.mode {
-        None => serve(&args.common).await,
+        None => serve(&args.common, &args.serve).await,
         Some(Mode::Bench(bench)) => serve_bench(&args.common, &bench).await,
     }
 }
 
-async fn serve(common: &Common) -> io::Result<()> {
+async fn serve(common: &Common, args: &ServeArgs) -> io::Result<()> {
     let options = Options {
         address: common.address(),
-        ..Options::default()
+        control_address: Some(common.control_address()),
+        ..args.options()?
     };
-    let emulator = Emulator::start(options)
-        .await
-        .map_err(|e| cannot_listen(common, e))?;
-    ready(emulator.address(), common.control_address());
+    let emulator = Emulator::start(options).await?;
+    let control = emulator
+        .control_address()
+        .unwrap_or_else(|| common.control_address());
+    ready(emulator.address(), control);
     told_to_stop(common).await?;
     emulator.stop().await;
     Ok(())

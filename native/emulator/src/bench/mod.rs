@@ -62,7 +62,7 @@ impl Bench {
             }),
             published: AtomicU64::new(1),
         });
-        let server = Server::start(options.address, handler.clone()).await?;
+        let server = Server::start(options.address, None, handler.clone()).await?;
         Ok(Bench { server, handler })
     }
 

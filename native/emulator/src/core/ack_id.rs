@@ -37,7 +37,7 @@ impl AckIds {
     }
 
     /// The length of each id.
-    pub fn len(&self) -> usize {
+    pub fn id_len(&self) -> usize {
         MIN_LEN + self.filler.len()
     }
 
@@ -55,7 +55,7 @@ impl AckIds {
 
     /// The id of a lease as a string.
     pub(crate) fn format(&self, subscription: u32, lease: LeaseId) -> String {
-        let mut out = Vec::with_capacity(self.len());
+        let mut out = Vec::with_capacity(self.id_len());
         self.write(subscription, lease, &mut out);
         String::from_utf8(out).unwrap_or_default()
     }

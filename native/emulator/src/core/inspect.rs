@@ -1,8 +1,10 @@
 //! Reading the state, for the control interface and for tests.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::error::Result;
+use super::message::Message;
 use super::subscription::Counts;
 use super::{State, names};
 use crate::time::Time;
@@ -19,7 +21,7 @@ pub enum MessageState {
 }
 
 /// A message as seen from one subscription.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct MessageView {
     /// Its number; the message id is the decimal form.
     pub message: u64,
@@ -31,6 +33,8 @@ pub struct MessageView {
     pub deadline: Option<Time>,
     /// Its current ack id; only for outstanding messages.
     pub ack_id: Option<String>,
+    /// The message itself, unless it is acked and only remembered.
+    pub content: Option<Arc<Message>>,
 }
 
 /// A subscription at a glance.
@@ -71,29 +75,37 @@ impl State {
             attempts,
             deadline: None,
             ack_id: None,
+            content: None,
         };
         let mut views = BTreeMap::new();
         for (seq, attempts) in subscription.history() {
             views.insert(seq, view(seq, MessageState::Acked, attempts));
         }
-        for seq in subscription.acked_and_retained().into_keys() {
-            views
+        for (seq, message) in subscription.acked_and_retained() {
+            let acked = views
                 .entry(seq)
                 .or_insert_with(|| view(seq, MessageState::Acked, 0));
+            acked.content = Some(message);
         }
         for (seq, queued) in subscription.unacked() {
-            views.insert(seq, view(seq, MessageState::Waiting, queued.attempts));
-        }
-        for (id, lease) in subscription.leases() {
-            let seq = lease.message.seq;
+            let waiting = view(seq, MessageState::Waiting, queued.attempts);
             views.insert(
                 seq,
                 MessageView {
-                    deadline: Some(lease.deadline),
-                    ack_id: Some(self.ack_ids.format(subscription.id, id)),
-                    ..view(seq, MessageState::Outstanding, lease.attempts)
+                    content: Some(queued.message),
+                    ..waiting
                 },
             );
+        }
+        for (id, lease) in subscription.leases() {
+            let seq = lease.message.seq;
+            let outstanding = MessageView {
+                deadline: Some(lease.deadline),
+                ack_id: Some(self.ack_ids.format(subscription.id, id)),
+                content: Some(lease.message.clone()),
+                ..view(seq, MessageState::Outstanding, lease.attempts)
+            };
+            views.insert(seq, outstanding);
         }
         Ok(views.into_values().collect())
     }

@@ -33,6 +33,7 @@ pub struct Connection {
     id: u64,
     peer: SocketAddr,
     commands: mpsc::UnboundedSender<Command>,
+    reset_on_close: Arc<AtomicBool>,
 }
 
 impl Connection {
@@ -55,21 +56,36 @@ impl Connection {
 /// How long the calls of a connection may go on after the server was told to stop.
 const STOP_GRACE: Duration = Duration::from_millis(500);
 
-pub(super) async fn serve<H: Handler>(
+pub(super) type Commands = mpsc::UnboundedReceiver<Command>;
+
+pub(super) fn open(
     stream: TcpStream,
     peer: SocketAddr,
     id: u64,
+) -> (Socket, Arc<Connection>, Commands) {
+    let _ = stream.set_nodelay(true);
+    let (commands, received) = mpsc::unbounded_channel();
+    let reset_on_close = Arc::new(AtomicBool::new(false));
+    let connection = Connection {
+        id,
+        peer,
+        commands,
+        reset_on_close: reset_on_close.clone(),
+    };
+    let socket = Socket {
+        stream,
+        reset_on_close,
+    };
+    (socket, Arc::new(connection), received)
+}
+
+pub(super) async fn serve<H: Handler>(
+    io: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    connection: Arc<Connection>,
+    mut received: Commands,
     handler: Arc<H>,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let _ = stream.set_nodelay(true);
-    let reset_on_close = Arc::new(AtomicBool::new(false));
-    let io = TokioIo::new(Socket {
-        stream,
-        reset_on_close: reset_on_close.clone(),
-    });
-    let (commands, mut received) = mpsc::unbounded_channel();
-    let connection = Arc::new(Connection { id, peer, commands });
     let service = service_fn(|request| {
         let handler = handler.clone();
         let connection = connection.clone();
@@ -84,14 +100,15 @@ pub(super) async fn serve<H: Handler>(
         .max_send_buf_size(1 << 20)
         .max_header_list_size(1 << 20)
         .max_concurrent_streams(10_000)
-        .serve_connection(io, service);
+        .max_pending_accept_reset_streams(10_000)
+        .serve_connection(TokioIo::new(io), service);
     tokio::pin!(served);
     let mut stopping = false;
     loop {
         tokio::select! {
             result = served.as_mut() => {
                 if let Err(e) = result {
-                    tracing::debug!(connection = id, error = %e, "connection ended");
+                    tracing::debug!(connection = connection.id, error = %e, "connection ended");
                 }
                 return;
             }
@@ -99,7 +116,7 @@ pub(super) async fn serve<H: Handler>(
                 Command::GoAway => served.as_mut().graceful_shutdown(),
                 Command::Close => return,
                 Command::Reset => {
-                    reset_on_close.store(true, Ordering::Relaxed);
+                    connection.reset_on_close.store(true, Ordering::Relaxed);
                     return;
                 }
             },
@@ -113,7 +130,7 @@ pub(super) async fn serve<H: Handler>(
 }
 
 /// The socket, which can be told to end with a TCP reset.
-struct Socket {
+pub(super) struct Socket {
     stream: TcpStream,
     reset_on_close: Arc<AtomicBool>,
 }

@@ -1,53 +1,133 @@
 //! The gRPC services: from a request to the state and back.
 
+mod faulty;
 mod hub;
 mod method;
 mod publisher;
 mod streaming;
+mod streams;
 mod subscriber;
 
 pub use hub::Hub;
 pub use method::Method;
+pub use streams::OpenStreams;
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{HeaderMap, Request, Response};
 use hyper::body::Incoming;
 use prost::Message;
 use tonic::Status;
 
 use crate::core::{self, State};
+use crate::fault::Faults;
+use crate::record::Recorder;
 use crate::server::grpc::{self, MessageReader, ResponseBody};
 use crate::server::{Connection, Handler};
 use crate::time::Time;
 
+/// Which bearer tokens are let in.
+#[derive(Clone, PartialEq, Eq)]
+pub enum TokenCheck {
+    /// Any token that is not empty.
+    Any,
+    /// This one.
+    Exactly(String),
+}
+
+impl std::fmt::Debug for TokenCheck {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            TokenCheck::Any => "Any",
+            TokenCheck::Exactly(_) => "Exactly(…)",
+        })
+    }
+}
+
 /// Answers the calls of `google.pubsub.v1`.
 #[derive(Debug)]
 pub struct PubSub {
-    hub: Arc<Hub>,
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) faults: Arc<Faults>,
+    pub(crate) recorder: Arc<Recorder>,
+    pub(crate) streams: Arc<OpenStreams>,
+    token: Option<TokenCheck>,
 }
 
 impl PubSub {
-    /// Answers from the state in `hub`.
-    pub fn new(hub: Arc<Hub>) -> Self {
-        PubSub { hub }
+    /// Answers from the state in `hub`; with `token`, only those who bear it.
+    pub fn new(hub: Arc<Hub>, token: Option<TokenCheck>) -> Self {
+        PubSub {
+            hub,
+            faults: Arc::default(),
+            recorder: Arc::default(),
+            streams: Arc::default(),
+            token,
+        }
     }
 
-    async fn answer(&self, request: Request<Incoming>) -> Result<Response<ResponseBody>, Status> {
+    fn check_token(&self, headers: &HeaderMap) -> Result<(), Status> {
+        let Some(check) = &self.token else {
+            return Ok(());
+        };
+        let header = headers
+            .get(http::header::AUTHORIZATION)
+            .and_then(|value| value.to_str().ok());
+        let token = header.and_then(|value| {
+            let (scheme, token) = value.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+        });
+        let allowed = match (check, token) {
+            (TokenCheck::Any, Some(token)) => !token.is_empty(),
+            (TokenCheck::Exactly(wanted), Some(token)) => token == wanted,
+            (_, None) => false,
+        };
+        if allowed {
+            return Ok(());
+        }
+        Err(Status::unauthenticated(match token {
+            None => "The request has no bearer token in its authorization header.",
+            Some(_) => "The request's bearer token is not the one this server requires.",
+        }))
+    }
+
+    async fn answer(
+        self: &Arc<Self>,
+        request: Request<Incoming>,
+        connection: Arc<Connection>,
+    ) -> Result<Response<ResponseBody>, Status> {
         let (parts, body) = request.into_parts();
         let method = Method::of_path(parts.uri.path())?;
+        self.check_token(&parts.headers)?;
+        self.recorder.count(method);
         let reader = MessageReader::new(&parts.headers, body)?;
         if method == Method::StreamingPull {
-            return streaming::serve(self.hub.clone(), reader).await;
+            return streaming::serve(self, &parts.headers, reader, connection).await;
         }
         let request = reader.unary().await?;
-        self.unary(method, request).await.map(grpc::unary_response)
+        if self.faults.active() || self.recorder.is_on() {
+            return self
+                .observed(method, request, &parts.headers, &connection)
+                .await;
+        }
+        self.unary(method, request, None)
+            .await
+            .map(grpc::unary_response)
     }
 
-    async fn unary(&self, method: Method, request: Bytes) -> Result<Bytes, Status> {
+    async fn unary(
+        &self,
+        method: Method,
+        request: Bytes,
+        forced: Option<subscriber::Forced>,
+    ) -> Result<Bytes, Status> {
         match method {
-            Method::Pull => subscriber::pull(&self.hub, request).await,
+            Method::Pull => subscriber::pull(self, request).await,
+            Method::Acknowledge => subscriber::acknowledge(&self.hub, request, forced),
+            Method::ModifyAckDeadline => {
+                subscriber::modify_ack_deadline(&self.hub, request, forced)
+            }
             method if method.is_publisher() => publisher::call(&self.hub, method, request),
             method => subscriber::call(&self.hub, method, request),
         }
@@ -58,9 +138,9 @@ impl Handler for PubSub {
     async fn call(
         self: &Arc<Self>,
         request: Request<Incoming>,
-        _connection: Arc<Connection>,
+        connection: Arc<Connection>,
     ) -> Response<ResponseBody> {
-        match self.answer(request).await {
+        match self.answer(request, connection).await {
             Ok(response) => response,
             Err(status) => grpc::error_response(&status),
         }

@@ -5,16 +5,19 @@ use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
 use googleapis_tonic_google_pubsub_v1::google::pubsub::v1 as pb;
-use http::Response;
+use http::{HeaderMap, Response};
 use prost::Message as _;
 use tokio::sync::mpsc;
 use tonic::Status;
 
-use super::{Hub, decode};
+use super::faulty::{Outcome, act, on_delivery};
+use super::{Method, PubSub, decode};
 use crate::core::ack_id::AckIds;
 use crate::core::{Delivery, State, StreamOptions, StreamRef};
+use crate::fault::{Action, Call, Hit};
 use crate::server::grpc::{self, MessageReader, ResponseBody, StreamItem};
 use crate::server::wire::{put_varint, varint_len};
+use crate::server::{Command, Connection};
 
 /// Messages and about how many bytes go into one response.
 const RESPONSE_MESSAGES: usize = 1000;
@@ -22,33 +25,70 @@ const RESPONSE_BYTES: usize = 512 << 10;
 
 /// Opens the stream, and answers with what its task sends.
 pub(super) async fn serve(
-    hub: Arc<Hub>,
+    service: &Arc<PubSub>,
+    headers: &HeaderMap,
     mut requests: MessageReader,
+    connection: Arc<Connection>,
 ) -> Result<Response<ResponseBody>, Status> {
-    let first = requests
-        .next()
-        .await?
-        .ok_or_else(|| Status::invalid_argument("the stream has no first request"))?;
+    let first = requests.next().await?;
+    let first = first.ok_or_else(|| Status::invalid_argument("the stream has no first request"))?;
+    let call = Call::new(Method::StreamingPull, &first);
+    let number = service.recorder.is_on().then(|| {
+        let now = service.hub.clock().now();
+        service
+            .recorder
+            .request(&call, Some(headers), connection.id(), now)
+    });
+    let mut triggers = Vec::new();
+    if service.faults.active() {
+        for hit in service.faults.on_call(&call) {
+            if hit.after_messages.is_some() {
+                triggers.push(hit);
+                continue;
+            }
+            match act(&service.faults, &hit.rule, hit.action, &connection).await {
+                Outcome::GoOn | Outcome::FailIds(_) => {}
+                Outcome::End(item) => return Ok(ended(item)),
+                Outcome::Silence => return std::future::pending().await,
+            }
+        }
+    }
+    triggers.sort_by_key(|hit| std::cmp::Reverse(hit.after_messages));
     let first: pb::StreamingPullRequest = decode(first)?;
     let options = options(&first)?;
-    let stream = hub.with(|state, now| state.open_stream(&first.subscription, options, now))?;
+    let stream = service
+        .hub
+        .with(|state, now| state.open_stream(&first.subscription, options, now))?;
+    let actions = service.streams.register(&first.subscription);
     let stream = OpenStream {
-        hub,
+        service: service.clone(),
+        connection,
         stream,
         subscription: first.subscription.clone(),
         keepalives: first.protocol_version > 0,
     };
+    let service = service.clone();
     // Two responses in the pipe: one being sent, one ready.
     let (out, items) = mpsc::channel(1);
     tokio::spawn(async move {
-        let status = match stream.run(first, requests, &out).await {
-            Ok(()) => Status::ok(""),
-            Err(status) => status,
+        let end = match stream.run(first, requests, &out, actions, triggers).await {
+            Ok(item) => item,
+            Err(status) => StreamItem::End(status),
         };
         drop(stream);
-        let _ = out.send(StreamItem::End(status)).await;
+        if let (Some(number), StreamItem::End(status)) = (number, &end) {
+            service.recorder.answered(number, status.code());
+        }
+        let _ = out.send(end).await;
     });
     Ok(grpc::stream_response(items))
+}
+
+/// A stream that ends before it has begun.
+fn ended(item: StreamItem) -> Response<ResponseBody> {
+    let (out, items) = mpsc::channel(1);
+    let _ = out.try_send(item);
+    grpc::stream_response(items)
 }
 
 fn options(first: &pb::StreamingPullRequest) -> Result<StreamOptions, Status> {
@@ -68,7 +108,8 @@ fn deadline(secs: i32) -> Result<Duration, Status> {
 
 /// A stream that is open in the state, and closed there when dropped.
 struct OpenStream {
-    hub: Arc<Hub>,
+    service: Arc<PubSub>,
+    connection: Arc<Connection>,
     stream: StreamRef,
     subscription: String,
     keepalives: bool,
@@ -76,38 +117,76 @@ struct OpenStream {
 
 impl Drop for OpenStream {
     fn drop(&mut self) {
-        self.hub
+        self.service
+            .hub
             .with(|state, now| state.close_stream(self.stream, now));
     }
 }
 
+/// What a stream has to remember while it runs.
+struct Progress {
+    /// What was said about the subscription.
+    announced: Option<(bool, bool)>,
+    sent: u64,
+    /// Rules that act once so many messages are sent, the nearest last.
+    triggers: Vec<Hit>,
+}
+
+fn ok() -> StreamItem {
+    StreamItem::End(Status::ok(""))
+}
+
 impl OpenStream {
-    /// Runs until the client has ended its side, or has gone.
+    /// Runs until the client has ended its side or has gone, or a rule ends the stream. Returns how.
     async fn run(
         &self,
         first: pb::StreamingPullRequest,
         mut requests: MessageReader,
         out: &mpsc::Sender<StreamItem>,
-    ) -> Result<(), Status> {
+        mut actions: mpsc::UnboundedReceiver<Action>,
+        triggers: Vec<Hit>,
+    ) -> Result<StreamItem, Status> {
         if let Some(confirmation) = self.answer(&first)? {
             send(out, &confirmation).await;
         }
-        let waiter = self.hub.waiter(self.stream.subscription);
-        let mut announced = None;
+        let waiter = self.service.hub.waiter(self.stream.subscription);
+        let mut progress = Progress {
+            announced: None,
+            sent: 0,
+            triggers,
+        };
         loop {
+            let due = progress
+                .triggers
+                .last()
+                .is_some_and(|hit| hit.after_messages <= Some(progress.sent));
+            let action = if due { progress.triggers.pop() } else { None };
+            if let Some(hit) = action
+                && let Some(end) = self.act(&hit.rule, hit.action, &mut requests, out).await
+            {
+                return Ok(end);
+            }
+            if due {
+                continue;
+            }
             let news = waiter.notified();
             tokio::pin!(news);
             // Registered before the state is looked at, so that nothing falls in between.
             news.as_mut().enable();
             tokio::select! {
                 biased;
+                Some(action) = actions.recv() => {
+                    if let Some(end) = self.act("", action, &mut requests, out).await {
+                        return Ok(end);
+                    }
+                }
                 request = requests.next() => match request? {
-                    None => return Ok(()),
-                    Some(request) => self.on_request(&decode(request)?, out).await?,
+                    None => return Ok(ok()),
+                    Some(request) => self.on_request(request, out).await?,
                 },
                 permit = out.reserve() => {
-                    let Ok(permit) = permit else { return Ok(()) };
-                    if let Some(response) = self.take(&mut announced)? {
+                    let Ok(permit) = permit else { return Ok(ok()) };
+                    if let Some(response) = self.take(&mut progress)? {
                         permit.send(StreamItem::Message(response));
                         // The other streams of the subscription get their turn.
                         tokio::task::yield_now().await;
@@ -116,10 +195,15 @@ impl OpenStream {
                     drop(permit);
                     tokio::select! {
                         () = news => {}
-                        () = out.closed() => return Ok(()),
+                        () = out.closed() => return Ok(ok()),
+                        Some(action) = actions.recv() => {
+                            if let Some(end) = self.act("", action, &mut requests, out).await {
+                                return Ok(end);
+                            }
+                        }
                         request = requests.next() => match request? {
-                            None => return Ok(()),
-                            Some(request) => self.on_request(&decode(request)?, out).await?,
+                            None => return Ok(ok()),
+                            Some(request) => self.on_request(request, out).await?,
                         },
                     }
                 }
@@ -127,24 +211,78 @@ impl OpenStream {
         }
     }
 
+    /// Does an action to this stream; returns its end, if that is what comes of it.
+    async fn act(
+        &self,
+        rule: &str,
+        action: Action,
+        requests: &mut MessageReader,
+        out: &mpsc::Sender<StreamItem>,
+    ) -> Option<StreamItem> {
+        let silence = async {
+            // Read on, so that the client does not notice by its own writes.
+            tokio::select! {
+                () = out.closed() => {}
+                () = async { while let Ok(Some(_)) = requests.next().await {} } => {}
+            }
+            out.closed().await;
+        };
+        match action {
+            // Closed later, without waiting here.
+            Action::Goaway {
+                close_after_ms: Some(ms),
+            } => {
+                self.connection.command(Command::GoAway);
+                let connection = self.connection.clone();
+                tokio::spawn(async move {
+                    crate::fault::pause(ms).await;
+                    connection.command(Command::Close);
+                });
+                silence.await;
+                Some(ok())
+            }
+            action => match act(&self.service.faults, rule, action, &self.connection).await {
+                Outcome::GoOn | Outcome::FailIds(_) => None,
+                Outcome::End(item) => Some(item),
+                Outcome::Silence => {
+                    silence.await;
+                    Some(ok())
+                }
+            },
+        }
+    }
+
     /// The next response, if the stream may have one.
-    fn take(&self, announced: &mut Option<(bool, bool)>) -> Result<Option<Bytes>, Status> {
-        let taken = self.hub.with(|state, now| {
-            let deliveries =
-                state.take_for_stream(self.stream, RESPONSE_MESSAGES, RESPONSE_BYTES, now)?;
+    fn take(&self, progress: &mut Progress) -> Result<Option<Bytes>, Status> {
+        let until = progress.triggers.last().and_then(|hit| hit.after_messages);
+        let max = until.map_or(RESPONSE_MESSAGES as u64, |until| until - progress.sent);
+        let max = max.min(RESPONSE_MESSAGES as u64) as usize;
+        let taken = self.service.hub.with(|state, now| {
+            let mut deliveries = state.take_for_stream(self.stream, max, RESPONSE_BYTES, now)?;
+            progress.sent += deliveries.len() as u64;
+            let subscription = (self.subscription.as_str(), self.stream.subscription);
+            let method = Method::StreamingPull;
+            on_delivery(
+                &self.service.faults,
+                method,
+                subscription,
+                &mut deliveries,
+                (state, now),
+            );
             let properties = state.stream_properties(self.stream);
             let attempts = state.reports_attempts(self.stream.subscription);
             Ok((deliveries, properties, attempts, state.ack_ids().clone()))
         });
         let (deliveries, properties, attempts, ack_ids) =
             taken.map_err(|e: crate::core::Error| Status::from(e))?;
-        // Said with the first response and whenever it changes.
-        let news = properties.filter(|p| Some(*p) != *announced);
+        // A change is worth a response of its own.
+        let news = properties.filter(|p| Some(*p) != progress.announced);
         if deliveries.is_empty() && news.is_none() {
             return Ok(None);
         }
-        *announced = properties.or(*announced);
-        let tail = news.map(|(exactly_once, ordered)| {
+        progress.announced = properties.or(progress.announced);
+        // Said with every response: Google's Java client takes one without it for "no order".
+        let tail = properties.map(|(exactly_once, ordered)| {
             let properties = pb::streaming_pull_response::SubscriptionProperties {
                 exactly_once_delivery_enabled: exactly_once,
                 message_ordering_enabled: ordered,
@@ -167,9 +305,19 @@ impl OpenStream {
 
     async fn on_request(
         &self,
-        request: &pb::StreamingPullRequest,
+        request: Bytes,
         out: &mpsc::Sender<StreamItem>,
     ) -> Result<(), Status> {
+        if self.service.recorder.is_on() {
+            let now = self.service.hub.clock().now();
+            let mut call = Call::new(Method::StreamingPull, &request);
+            // Only the first request names it.
+            call.resource = &self.subscription;
+            self.service
+                .recorder
+                .request(&call, None, self.connection.id(), now);
+        }
+        let request: pb::StreamingPullRequest = decode(request)?;
         for (field, set) in [
             (
                 "subscription",
@@ -191,11 +339,12 @@ impl OpenStream {
         }
         if request.stream_ack_deadline_seconds != 0 {
             let deadline = deadline(request.stream_ack_deadline_seconds)?;
-            self.hub
+            self.service
+                .hub
                 .with(|state, now| state.set_stream_deadline(self.stream, deadline, now));
         }
         let is_ping = request.ack_ids.is_empty() && request.modify_deadline_ack_ids.is_empty();
-        if let Some(confirmation) = self.answer(request)? {
+        if let Some(confirmation) = self.answer(&request)? {
             send(out, &confirmation).await;
         } else if is_ping && self.keepalives {
             send(out, &pb::StreamingPullResponse::default()).await;
@@ -220,6 +369,7 @@ impl OpenStream {
         }
         if !request.ack_ids.is_empty() {
             let result = self
+                .service
                 .hub
                 .with(|state, now| state.acknowledge(&self.subscription, &request.ack_ids, now))?;
             if result.exactly_once {
@@ -245,6 +395,7 @@ impl OpenStream {
                 Ok((exactly_once, failed))
             };
             let (exactly_once, failed) = self
+                .service
                 .hub
                 .with(change)
                 .map_err(|e: crate::core::Error| Status::from(e))?;
@@ -291,7 +442,7 @@ fn encode(
     attempts: bool,
     tail: &[u8],
 ) -> Bytes {
-    let ack_id_len = ack_ids.len();
+    let ack_id_len = ack_ids.id_len();
     let ack_id_field = 1 + varint_len(ack_id_len as u64) + ack_id_len;
     let len_of = |d: &Delivery| {
         let message = d.message.encoded.len();

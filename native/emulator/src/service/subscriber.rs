@@ -7,12 +7,13 @@ use googleapis_tonic_google_pubsub_v1::google::pubsub::v1 as pb;
 use prost::Message as _;
 use tonic::{Code, Status};
 
-use super::{Hub, Method, decode, paths, run};
+use super::faulty::on_delivery;
+use super::{Hub, Method, PubSub, decode, paths, run};
 use crate::core::{AckResult, Target, limits};
 use crate::server::grpc;
 use crate::time::Time;
 
-/// Answers a unary call of the Subscriber service other than Pull.
+/// Answers a unary call of the Subscriber service other than Pull and the ones about ack ids.
 pub(super) fn call(hub: &Hub, method: Method, request: Bytes) -> Result<Bytes, Status> {
     match method {
         Method::CreateSubscription => run(hub, request, |state, now, r: pb::Subscription| {
@@ -55,8 +56,6 @@ pub(super) fn call(hub: &Hub, method: Method, request: Bytes) -> Result<Bytes, S
                 state.modify_push_config(&r.subscription, is_push)
             })
         }
-        Method::Acknowledge => acknowledge(hub, request),
-        Method::ModifyAckDeadline => modify_ack_deadline(hub, request),
         Method::CreateSnapshot => run(hub, request, |state, now, r: pb::CreateSnapshotRequest| {
             let snapshot = pb::Snapshot {
                 name: r.name,
@@ -118,33 +117,68 @@ fn check_ack_request_size(len: usize) -> Result<(), Status> {
     Ok(())
 }
 
-fn acknowledge(hub: &Hub, request: Bytes) -> Result<Bytes, Status> {
-    check_ack_request_size(request.len())?;
-    let request: pb::AcknowledgeRequest = decode(request)?;
-    let result =
-        hub.with(|state, now| state.acknowledge(&request.subscription, &request.ack_ids, now))?;
-    answer_acks(&result, &request.ack_ids)
+/// Ids that a fault rule makes fail.
+pub(super) struct Forced {
+    /// The reason told for each.
+    pub reason: String,
+    /// How many, from the first on; all when absent.
+    pub count: Option<usize>,
 }
 
-fn modify_ack_deadline(hub: &Hub, request: Bytes) -> Result<Bytes, Status> {
+pub(super) fn acknowledge(
+    hub: &Hub,
+    request: Bytes,
+    forced: Option<Forced>,
+) -> Result<Bytes, Status> {
+    check_ack_request_size(request.len())?;
+    let request: pb::AcknowledgeRequest = decode(request)?;
+    answer_acks(&request.ack_ids, forced, |ids| {
+        hub.with(|state, now| state.acknowledge(&request.subscription, ids, now))
+    })
+}
+
+pub(super) fn modify_ack_deadline(
+    hub: &Hub,
+    request: Bytes,
+    forced: Option<Forced>,
+) -> Result<Bytes, Status> {
     check_ack_request_size(request.len())?;
     let request: pb::ModifyAckDeadlineRequest = decode(request)?;
     let secs = request.ack_deadline_seconds;
-    let result = hub.with(|state, now| {
-        state.modify_ack_deadline(&request.subscription, &request.ack_ids, secs, now)
-    })?;
-    answer_acks(&result, &request.ack_ids)
+    answer_acks(&request.ack_ids, forced, |ids| {
+        hub.with(|state, now| state.modify_ack_deadline(&request.subscription, ids, secs, now))
+    })
 }
 
-/// Without exactly-once delivery, ids that have ended are not reported.
-fn answer_acks(result: &AckResult, ids: &[String]) -> Result<Bytes, Status> {
-    if result.exactly_once && !result.failed.is_empty() {
-        let failed = result.failed.iter().filter_map(|i| ids.get(*i));
-        return Err(exactly_once_failure(
-            failed.map(|id| (id.as_str(), "PERMANENT_FAILURE_INVALID_ACK_ID")),
-        ));
+/// Does something to all ids that no rule makes fail. Without exactly-once delivery, ids that have
+/// ended are not reported.
+fn answer_acks(
+    ids: &[String],
+    forced: Option<Forced>,
+    work: impl FnOnce(&[String]) -> crate::core::Result<AckResult>,
+) -> Result<Bytes, Status> {
+    let failing = forced
+        .as_ref()
+        .map_or(0, |f| f.count.unwrap_or(ids.len()).min(ids.len()));
+    let (failing, rest) = ids.split_at(failing);
+    let result = if rest.is_empty() && !failing.is_empty() {
+        AckResult::default()
+    } else {
+        work(rest)?
+    };
+    let reason = forced.as_ref().map_or("", |f| f.reason.as_str());
+    let failing = failing.iter().map(|id| (id.as_str(), reason));
+    let ended = result
+        .failed
+        .iter()
+        .filter(|_| result.exactly_once)
+        .filter_map(|i| rest.get(*i));
+    let ended = ended.map(|id| (id.as_str(), "PERMANENT_FAILURE_INVALID_ACK_ID"));
+    let failures: Vec<_> = failing.chain(ended).collect();
+    if failures.is_empty() {
+        return Ok(grpc::frame(&()));
     }
-    Ok(grpc::frame(&()))
+    Err(exactly_once_failure(failures.into_iter()))
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
@@ -202,7 +236,8 @@ const PULL_WAIT: Duration = Duration::from_secs(20);
 const PULL_BYTES: usize = 10_000_000;
 
 /// Answers Pull: at once with what is there, otherwise when something comes.
-pub(super) async fn pull(hub: &Hub, request: Bytes) -> Result<Bytes, Status> {
+pub(super) async fn pull(service: &PubSub, request: Bytes) -> Result<Bytes, Status> {
+    let hub = &service.hub;
     let request: pb::PullRequest = decode(request)?;
     let max = usize::try_from(request.max_messages)
         .ok()
@@ -214,7 +249,16 @@ pub(super) async fn pull(hub: &Hub, request: Bytes) -> Result<Bytes, Status> {
     loop {
         let take = || {
             hub.with(|state, now| {
-                let (id, deliveries) = state.pull(&request.subscription, max, PULL_BYTES, now)?;
+                let (id, mut deliveries) =
+                    state.pull(&request.subscription, max, PULL_BYTES, now)?;
+                let subscription = (request.subscription.as_str(), id);
+                on_delivery(
+                    &service.faults,
+                    Method::Pull,
+                    subscription,
+                    &mut deliveries,
+                    (state, now),
+                );
                 let attempts = state.reports_attempts(id);
                 let received = deliveries.into_iter().map(|d| pb::ReceivedMessage {
                     ack_id: state.ack_ids().format(id, d.lease),
