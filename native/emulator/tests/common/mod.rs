@@ -1,14 +1,18 @@
 //! A server of its own per test, and clients of it.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 pub use googleapis_tonic_google_pubsub_v1::google::pubsub::v1 as pb;
 use pb::publisher_client::PublisherClient;
 use pb::subscriber_client::SubscriberClient;
+use prost::Message as _;
 use pubsub_emulator::clock::Clock;
 use pubsub_emulator::time::Time;
 use pubsub_emulator::{Emulator, Options};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tonic::transport::Channel;
 
@@ -244,8 +248,83 @@ impl Stream {
         );
         for _ in 0..2 {
             self.send(pb::StreamingPullRequest::default()).await;
-            let answer = self.response().await.expect("no error").expect("no end");
-            assert_eq!(answer, pb::StreamingPullResponse::default());
+            loop {
+                let answer = self.response().await.expect("no error").expect("no end");
+                assert_eq!(answer.received_messages, []);
+                self.properties = answer.subscription_properties.or(self.properties);
+                if answer == pb::StreamingPullResponse::default() {
+                    break;
+                }
+            }
         }
     }
+}
+
+/// Returns once `holds`, which must be soon.
+pub async fn eventually(holds: impl Fn() -> bool) {
+    let waited = tokio::time::timeout(PATIENCE, async {
+        while !holds() {
+            tokio::task::yield_now().await;
+        }
+    });
+    waited.await.expect("it holds in time");
+}
+
+/// A client of the control interface.
+pub struct Http(pub SocketAddr);
+
+impl Http {
+    pub async fn call(&self, method: &str, path: &str, body: &str) -> (u16, String) {
+        let mut socket = tokio::net::TcpStream::connect(self.0).await.unwrap();
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nhost: test\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        socket.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).await.unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        let code = head.split(' ').nth(1).unwrap().parse().unwrap();
+        (code, body.to_owned())
+    }
+
+    async fn json(&self, method: &str, path: &str, body: &str) -> serde_json::Value {
+        let (code, answer) = self.call(method, path, body).await;
+        assert_eq!(code, 200, "{method} {path}: {answer}");
+        serde_json::from_str(&answer).unwrap()
+    }
+
+    pub async fn get(&self, path: &str) -> serde_json::Value {
+        self.json("GET", path, "").await
+    }
+
+    pub async fn delete(&self, path: &str) -> serde_json::Value {
+        self.json("DELETE", path, "").await
+    }
+
+    pub async fn post(&self, path: &str, body: serde_json::Value) -> serde_json::Value {
+        self.json("POST", path, &body.to_string()).await
+    }
+}
+
+/// The ids and reasons that a status of an exactly-once subscription names.
+pub fn ack_failures(status: &tonic::Status) -> BTreeMap<String, String> {
+    #[derive(Clone, PartialEq, prost::Message)]
+    struct RpcStatus {
+        #[prost(message, repeated, tag = "3")]
+        details: Vec<prost_types::Any>,
+    }
+    #[derive(Clone, PartialEq, prost::Message)]
+    struct ErrorInfo {
+        #[prost(btree_map = "string, string", tag = "3")]
+        metadata: BTreeMap<String, String>,
+    }
+    let details = RpcStatus::decode(status.details()).unwrap().details;
+    assert_eq!(
+        details[0].type_url,
+        "type.googleapis.com/google.rpc.ErrorInfo"
+    );
+    ErrorInfo::decode(details[0].value.as_slice())
+        .unwrap()
+        .metadata
 }
