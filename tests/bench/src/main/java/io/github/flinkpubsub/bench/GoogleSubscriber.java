@@ -1,5 +1,6 @@
 package io.github.flinkpubsub.bench;
 
+import com.google.api.gax.batching.FlowControlSettings;
 import com.google.api.gax.core.NoCredentialsProvider;
 import com.google.cloud.pubsub.v1.AckReplyConsumer;
 import com.google.cloud.pubsub.v1.MessageReceiver;
@@ -10,11 +11,17 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 
-/**
- * Google's subscriber with its default settings: the payload becomes a String, the ack goes out at
- * once.
- */
+/** Google's subscriber: the payload becomes a String, the ack goes out at once. */
 final class GoogleSubscriber implements Contender {
+    /**
+     * Its default of 1,000 messages holds it at 10,000 a second, as it collects acks for 100 ms.
+     */
+    private static final FlowControlSettings FLOW_CONTROL =
+            FlowControlSettings.newBuilder()
+                    .setMaxOutstandingElementCount(20_000L)
+                    .setMaxOutstandingRequestBytes(100L << 20)
+                    .build();
+
     /** What is made of a payload ends here, so that the compiler cannot leave the work out. */
     private volatile String last;
 
@@ -34,6 +41,7 @@ final class GoogleSubscriber implements Contender {
         try (GoogleChannel channel = new GoogleChannel(run.endpoint)) {
             Subscriber subscriber =
                     Subscriber.newBuilder(run.subscription(), receiver)
+                            .setFlowControlSettings(FLOW_CONTROL)
                             .setChannelProvider(channel.provider())
                             .setCredentialsProvider(NoCredentialsProvider.create())
                             .build();
