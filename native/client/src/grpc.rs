@@ -5,6 +5,7 @@ mod deframe;
 mod message;
 mod status;
 
+use std::convert::Infallible;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use http::header::{CONTENT_TYPE, HeaderName, HeaderValue, TE};
 use http::{HeaderMap, Method, Request, Response};
 use http_body_util::BodyExt as _;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tonic::Code;
 use tonic::body::Body;
 use tonic::transport::Channel;
@@ -153,7 +154,8 @@ pub async fn open_stream(
     max_message: usize,
 ) -> Result<(RequestSender, ResponseStream), Error> {
     let (sender, requests) = mpsc::channel(STREAM_QUEUE);
-    let body = Body::new(message::StreamBody::new(first, requests));
+    let (reading, reader) = oneshot::channel();
+    let body = Body::new(message::StreamBody::new(first, requests, reader));
     let (request, generation) = request(connection, path, routing, body)
         .await
         .map_err(|e| describe(e, path, routing.value))?;
@@ -168,6 +170,7 @@ pub async fn open_stream(
     let responses = ResponseStream {
         connection: connection.clone(),
         state: State::Opening(opening),
+        reading: Some(reading),
         about: Some(About {
             path,
             resource: routing.value.to_owned(),
@@ -199,6 +202,8 @@ impl RequestSender {
 pub struct ResponseStream {
     connection: Connection,
     state: State,
+    /// Ends the request's half when it is dropped.
+    reading: Option<oneshot::Sender<Infallible>>,
     about: Option<About>,
 }
 
@@ -242,6 +247,7 @@ impl ResponseStream {
                 deframer: Deframer::new(max_message),
                 end,
             })),
+            reading: None,
             about: None,
         })
     }
@@ -253,6 +259,9 @@ impl ResponseStream {
     /// for the next stream. Cancel safe: nothing is lost when the future is dropped.
     pub async fn next(&mut self) -> Result<Option<WireMessage>, Error> {
         let result = self.next_message().await;
+        if !matches!(result, Ok(Some(_))) {
+            self.reading = None;
+        }
         match (result, &self.about) {
             (Err(e), Some(about)) => {
                 if e.code() == Code::Unauthenticated {

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use bytes::{BufMut, Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use super::deframe::PREFIX;
 
@@ -126,17 +126,24 @@ impl Body for UnaryBody {
     }
 }
 
-/// The body of a stream's request: it goes on until the sender is gone.
+/// The body of a stream's request: it goes on until the sender or the reader of the answers is gone.
+/// A stream is reset only when neither half is used any more.
 pub(super) struct StreamBody {
     frames: VecDeque<Bytes>,
     requests: mpsc::Receiver<Bytes>,
+    reader: oneshot::Receiver<Infallible>,
 }
 
 impl StreamBody {
-    pub(super) fn new(first: Bytes, requests: mpsc::Receiver<Bytes>) -> Self {
+    pub(super) fn new(
+        first: Bytes,
+        requests: mpsc::Receiver<Bytes>,
+        reader: oneshot::Receiver<Infallible>,
+    ) -> Self {
         Self {
             frames: Message::from(first).frames(),
             requests,
+            reader,
         }
     }
 }
@@ -149,6 +156,9 @@ impl Body for StreamBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if Pin::new(&mut self.reader).poll(cx).is_ready() {
+            return Poll::Ready(None);
+        }
         if self.frames.is_empty() {
             match self.requests.poll_recv(cx) {
                 Poll::Pending => return Poll::Pending,
