@@ -12,7 +12,7 @@ use tracing::Level;
 
 /// An in-memory Google Cloud Pub/Sub server for development and tests.
 #[derive(Debug, Parser)]
-#[command(version, args_conflicts_with_subcommands = false)]
+#[command(version, args_conflicts_with_subcommands = true)]
 pub struct Args {
     /// A special mode instead of the server
     #[command(subcommand)]

@@ -35,6 +35,10 @@ impl Error {
         )
     }
 
+    pub(crate) fn deleted() -> Self {
+        Self::new(Code::NotFound, "The subscription was deleted.")
+    }
+
     pub(crate) fn already_exists(resource: &str) -> Self {
         Self::new(
             Code::AlreadyExists,

@@ -35,7 +35,7 @@ pub use subscription::{Counts, Delivery};
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use ack_id::AckIds;
 use snapshots::Snapshot;
@@ -56,7 +56,7 @@ pub struct State {
     snapshots: BTreeMap<String, Snapshot>,
     timers: BTreeSet<(Time, u32)>,
     timer_of: HashMap<u32, Time>,
-    news: Vec<u32>,
+    news: HashSet<u32>,
     last_subscription: u32,
     last_message: u64,
     ack_ids: AckIds,
@@ -93,7 +93,7 @@ impl State {
 
     /// Deletes everything. Ids are not used again.
     pub fn clear(&mut self) {
-        let gone: Vec<_> = self.subscriptions.keys().copied().collect();
+        let gone = self.subscriptions.keys().copied().collect();
         *self = State {
             last_subscription: self.last_subscription,
             last_message: self.last_message,
@@ -105,8 +105,8 @@ impl State {
     }
 
     /// The subscriptions whose waiting consumers should look again, since the last call.
-    pub fn take_news(&mut self) -> Vec<u32> {
-        std::mem::take(&mut self.news)
+    pub fn take_news(&mut self) -> impl Iterator<Item = u32> + use<> {
+        std::mem::take(&mut self.news).into_iter()
     }
 
     /// Nothing is due before this.
@@ -177,8 +177,8 @@ impl State {
         let Some(subscription) = self.subscriptions.get_mut(&id) else {
             return;
         };
-        if subscription.take_news() && !self.news.contains(&id) {
-            self.news.push(id);
+        if subscription.take_news() {
+            self.news.insert(id);
         }
         let next = subscription.next_timer();
         let planned = self.timer_of.get(&id).copied();

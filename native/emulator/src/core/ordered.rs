@@ -49,7 +49,15 @@ struct Key {
     out: usize,
     holder: Option<Taker>,
     resting_until: Option<Time>,
-    queued: bool,
+    /// The queue of keys that it is in. It may still stand in others, where it is passed over.
+    queued: Option<Queue>,
+}
+
+/// A queue of keys with something to deliver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Queue {
+    Shared,
+    Of(StreamId),
 }
 
 impl Key {
@@ -131,7 +139,7 @@ impl Ordered {
                         out: 0,
                         holder: None,
                         resting_until: None,
-                        queued: false,
+                        queued: None,
                     },
                 );
                 id
@@ -146,7 +154,7 @@ impl Ordered {
             state: State::Ready,
         });
         self.waiting += 1;
-        if key.queued {
+        if key.queued.is_some() {
             self.ready += 1;
         } else {
             self.enqueue(id);
@@ -162,16 +170,12 @@ impl Ordered {
         let Some(key) = self.keys.get_mut(&id) else {
             return;
         };
-        if key.queued || key.resting_until.is_some() || key.next == key.end() {
+        if key.queued.is_some() || key.resting_until.is_some() || key.next == key.end() {
             return;
         }
         let queue = match key.holder.filter(|_| key.out > 0) {
             Some(Taker::Pull) => return,
-            Some(Taker::Stream(stream)) => match self.preferred.get_mut(&stream) {
-                Some(queue) => queue,
-                // The stream is closed: its leases must end first.
-                None => return,
-            },
+            Some(Taker::Stream(stream)) => Queue::Of(stream),
             None => {
                 // The same stream again and again for a key, without remembering any key.
                 let score = |stream: &StreamId| {
@@ -180,24 +184,25 @@ impl Ordered {
                     hasher.write_u32(stream.0);
                     hasher.finish()
                 };
-                match self
-                    .preferred
-                    .iter_mut()
-                    .max_by_key(|(stream, _)| score(stream))
-                {
-                    Some((_, queue)) => queue,
-                    None => &mut self.shared,
-                }
+                let best = self.preferred.keys().copied().max_by_key(score);
+                best.map_or(Queue::Shared, Queue::Of)
             }
         };
-        queue.push_back(id);
-        key.queued = true;
+        match queue {
+            Queue::Shared => self.shared.push_back(id),
+            Queue::Of(stream) => match self.preferred.get_mut(&stream) {
+                Some(queue) => queue.push_back(id),
+                // The stream is closed: its leases must end first.
+                None => return,
+            },
+        }
+        key.queued = Some(queue);
         self.ready += Self::ready_entries(key);
     }
 
     fn unmark(&mut self, id: u32) {
         if let Some(key) = self.keys.get_mut(&id)
-            && std::mem::take(&mut key.queued)
+            && key.queued.take().is_some()
         {
             self.ready -= Self::ready_entries(key);
         }
@@ -205,26 +210,29 @@ impl Ordered {
 
     /// The next key for `taker`. `yields_to` says of a stream that it waits for its keys itself.
     fn next_key(&mut self, taker: Taker, yields_to: impl Fn(StreamId) -> bool) -> Option<u32> {
-        if let Taker::Stream(stream) = taker
-            && let Some(id) = self
-                .preferred
-                .get_mut(&stream)
-                .and_then(VecDeque::pop_front)
-        {
-            return Some(id);
-        }
-        if let Some(id) = self.shared.pop_front() {
-            return Some(id);
-        }
         let keys = &self.keys;
+        let is_in = |id: &u32, queue| keys.get(id).is_some_and(|key| key.queued == Some(queue));
+        if let Taker::Stream(stream) = taker
+            && let Some(queue) = self.preferred.get_mut(&stream)
+        {
+            while let Some(id) = queue.pop_front() {
+                if is_in(&id, Queue::Of(stream)) {
+                    return Some(id);
+                }
+            }
+        }
+        while let Some(id) = self.shared.pop_front() {
+            if is_in(&id, Queue::Shared) {
+                return Some(id);
+            }
+        }
         for (stream, queue) in &mut self.preferred {
             if Taker::Stream(*stream) == taker || yields_to(*stream) {
                 continue;
             }
-            if let Some(at) = queue
-                .iter()
-                .position(|id| keys.get(id).is_some_and(|key| key.out == 0))
-            {
+            let free = |id: &u32| keys.get(id).is_some_and(|key| key.out == 0);
+            let takeable = |id: &u32| is_in(id, Queue::Of(*stream)) && free(id);
+            if let Some(at) = queue.iter().position(takeable) {
                 return queue.remove(at);
             }
         }
@@ -268,9 +276,9 @@ impl Ordered {
                         taken += 1;
                     }
                 }
+                self.waiting -= 1;
             }
             key.next += 1;
-            self.waiting -= 1;
         }
         if taken > 0 {
             key.holder = Some(taker);
@@ -320,7 +328,7 @@ impl Ordered {
             key.entries.pop_front();
             key.first += 1;
         }
-        if key.entries.is_empty() && !key.queued {
+        if key.entries.is_empty() {
             let name = std::mem::take(&mut key.name);
             self.keys.remove(&id);
             self.names.remove(&name);
@@ -336,27 +344,34 @@ impl Ordered {
         until: Option<Time>,
         keep_acked: bool,
     ) -> Vec<LeaseId> {
-        self.unmark_and_unlink(id);
+        self.unmark(id);
         let Some(key) = self.keys.get_mut(&id) else {
             return Vec::new();
         };
         let mut ended = Vec::new();
         if position >= key.first && position < key.next {
-            self.waiting += (key.next - position) as usize;
             let from = (position - key.first) as usize;
-            for (i, entry) in key.entries.iter_mut().enumerate().skip(from) {
+            let delivered = (key.next - position) as usize;
+            for (i, entry) in key
+                .entries
+                .iter_mut()
+                .skip(from)
+                .take(delivered)
+                .enumerate()
+            {
                 match entry.state {
                     State::Leased(lease) => {
                         // The caller has released the first one already.
-                        if i != from {
+                        if i > 0 {
                             ended.push(lease);
                         }
                         key.out -= 1;
-                        entry.state = State::Ready;
                     }
-                    State::Acked if !keep_acked => entry.state = State::Ready,
+                    State::Acked if keep_acked => continue,
                     _ => {}
                 }
+                entry.state = State::Ready;
+                self.waiting += 1;
             }
             key.next = position;
         }
@@ -366,16 +381,6 @@ impl Ordered {
         }
         self.enqueue(id);
         ended
-    }
-
-    fn unmark_and_unlink(&mut self, id: u32) {
-        if self.keys.get(&id).is_some_and(|key| key.queued) {
-            self.unmark(id);
-            self.shared.retain(|k| *k != id);
-            for queue in self.preferred.values_mut() {
-                queue.retain(|k| *k != id);
-            }
-        }
     }
 
     /// Ends the rests that are over; true when a key became ready.
@@ -409,22 +414,21 @@ impl Ordered {
                 continue;
             };
             let before = key.next;
-            while key.next < key.end()
-                && !keep(&key.entries[(key.next - key.first) as usize].message)
-            {
-                key.entries[(key.next - key.first) as usize].state = State::Acked;
+            while key.next < key.end() {
+                let entry = &mut key.entries[(key.next - key.first) as usize];
+                if keep(&entry.message) {
+                    break;
+                }
+                self.waiting -= usize::from(entry.state != State::Acked);
+                entry.state = State::Acked;
                 key.next += 1;
             }
-            let dropped = (key.next - before) as usize;
-            if dropped == 0 {
-                continue;
-            }
-            self.waiting -= dropped;
-            if key.queued {
-                self.ready -= dropped;
+            let passed = (key.next - before) as usize;
+            if key.queued.is_some() {
+                self.ready -= passed;
             }
             if key.next == key.end() {
-                self.unmark_and_unlink(id);
+                key.queued = None;
             }
             self.trim(id);
         }

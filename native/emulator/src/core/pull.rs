@@ -107,7 +107,7 @@ impl State {
         self.with(stream.subscription, now, |s| {
             s.take_for_stream(stream.stream, max_messages, max_bytes, now)
         })
-        .ok_or_else(|| Error::not_found("the subscription was deleted"))
+        .ok_or_else(Error::deleted)
     }
 
     /// What a unary pull gets, and the number of its subscription.

@@ -511,18 +511,15 @@ impl Subscription {
         self.leases.iter()
     }
 
-    /// Acked messages that are retained: by the subscription, or because an earlier one of their
-    /// ordering key is not acked yet.
+    /// Acked messages that are retained: by the subscription, or to be replayed because an earlier one
+    /// of their ordering key is not acked yet.
     pub fn acked_and_retained(&self) -> BTreeMap<u64, Arc<Message>> {
-        let keyed = self
-            .ordered
-            .iter()
+        let replayed = self.ordered.iter().filter(|_| !self.settings.exactly_once);
+        let replayed = replayed
             .filter(|e| e.state == State::Acked)
-            .map(|e| e.message.clone());
-        keyed
-            .map(|m| (m.seq, m))
-            .chain(self.retained.iter().map(|(seq, m)| (*seq, m.clone())))
-            .collect()
+            .map(|e| &e.message);
+        let all = replayed.chain(self.retained.values());
+        all.map(|m| (m.seq, m.clone())).collect()
     }
 
     /// Number and attempts of messages acked, as far as they are remembered.

@@ -118,7 +118,7 @@ impl State {
             self.timers.remove(&(at, id));
         }
         // Those who wait on it learn that it is gone.
-        self.news.push(id);
+        self.news.insert(id);
     }
 
     /// DetachSubscription: it keeps its name and loses its messages.

@@ -18,7 +18,7 @@ pub struct Hub {
     locked: Mutex<Locked>,
     clock: Arc<Clock>,
     /// The next timer has come closer.
-    earlier: Notify,
+    earlier: Arc<Notify>,
 }
 
 #[derive(Debug, Default)]
@@ -39,9 +39,10 @@ impl Hub {
                 ..Locked::default()
             }),
             clock,
-            earlier: Notify::new(),
+            earlier: Arc::default(),
         });
-        tokio::spawn(keep_time(Arc::downgrade(&hub)));
+        let task = keep_time(Arc::downgrade(&hub), hub.clock.clone(), hub.earlier.clone());
+        tokio::spawn(task);
         hub
     }
 
@@ -93,22 +94,26 @@ impl Hub {
     }
 }
 
-async fn keep_time(hub: Weak<Hub>) {
+impl Drop for Hub {
+    fn drop(&mut self) {
+        // The timer task finds that it is alone.
+        self.earlier.notify_one();
+    }
+}
+
+async fn keep_time(hub: Weak<Hub>, clock: Arc<Clock>, earlier: Arc<Notify>) {
     loop {
-        let Some(strong) = hub.upgrade() else { return };
-        strong.tick();
         let next = {
-            let mut locked = strong.lock();
+            // Not held while waiting.
+            let Some(hub) = hub.upgrade() else { return };
+            hub.tick();
+            let mut locked = hub.lock();
             locked.planned = locked.state.next_timer();
             locked.planned
         };
-        let clock = strong.clock.clone();
-        // An hour's sleep must not keep the hub alive; it is looked at again every second at most
-        // when nothing happens, which costs nothing measurable.
         tokio::select! {
-            () = strong.earlier.notified() => {}
+            () = earlier.notified() => {}
             () = clock.wait_until(next) => {}
-            () = tokio::time::sleep(std::time::Duration::from_secs(1)) => {}
         }
     }
 }
