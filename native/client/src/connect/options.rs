@@ -138,15 +138,15 @@ impl ConnectionOptions {
         };
         not_blank("service-account-key-file", &key_file)?;
         not_blank("ca-certificate-file", &ca_file)?;
-        if let Some(project) = &quota_project {
-            if project.is_empty() || !project.bytes().all(|b| b.is_ascii_graphic()) {
-                return Err(Error::option("quota-project", "not a project id or number"));
-            }
+        if let Some(project) = &quota_project
+            && (project.is_empty() || !project.bytes().all(|b| b.is_ascii_graphic()))
+        {
+            return Err(Error::option("quota-project", "not a project id or number"));
         }
-        if let Some(suffix) = &user_agent_suffix {
-            if !suffix.bytes().all(|b| b == b' ' || b.is_ascii_graphic()) {
-                return Err(Error::option("user-agent-suffix", "not printable ASCII"));
-            }
+        if let Some(suffix) = &user_agent_suffix
+            && !suffix.bytes().all(|b| b == b' ' || b.is_ascii_graphic())
+        {
+            return Err(Error::option("user-agent-suffix", "not printable ASCII"));
         }
         let parse = |key: &str, text: &str| text.parse().map_err(|e: String| Error::option(key, e));
         Ok(Self {

@@ -271,23 +271,23 @@ impl Batcher {
 
     /// Holds back what is not yet under way of a topic, until [`Batcher::unblock`].
     pub(super) fn block(&mut self, topic: u32) {
-        if let Some(it) = self.topics.get_mut(&topic) {
-            if it.blocked.is_none() {
-                it.blocked = Some(Vec::new());
-                self.blocked_messages += it.held;
-            }
+        if let Some(it) = self.topics.get_mut(&topic)
+            && it.blocked.is_none()
+        {
+            it.blocked = Some(Vec::new());
+            self.blocked_messages += it.held;
         }
     }
 
     /// Lets go of a topic again.
     pub(super) fn unblock(&mut self, topic: u32, now: Instant) {
-        if let Some(it) = self.topics.get_mut(&topic) {
-            if let Some(lanes) = it.blocked.take() {
-                self.ready.extend(lanes);
-                self.blocked_messages -= it.held;
-                if it.held == 0 {
-                    it.idle = Some(self.idle.push(topic, now));
-                }
+        if let Some(it) = self.topics.get_mut(&topic)
+            && let Some(lanes) = it.blocked.take()
+        {
+            self.ready.extend(lanes);
+            self.blocked_messages -= it.held;
+            if it.held == 0 {
+                it.idle = Some(self.idle.push(topic, now));
             }
         }
     }

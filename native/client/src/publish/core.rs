@@ -24,7 +24,7 @@ pub(super) const MAX_REQUESTS: usize = 96;
 #[derive(Debug)]
 pub(super) enum Action {
     /// Send the request and report to [`Core::published`].
-    Publish(Flight),
+    Publish(Box<Flight>),
     /// Create the topic and report to [`Core::created`].
     Create(u32),
 }
@@ -69,9 +69,9 @@ pub(super) struct Core {
     batcher: Batcher,
     recoveries: Recoveries,
     /// Requests that wait for their next attempt.
-    delayed: BTreeMap<(Instant, u64), Flight>,
+    delayed: BTreeMap<(Instant, u64), Box<Flight>>,
     /// Requests whose next attempt is due.
-    resend: VecDeque<Flight>,
+    resend: VecDeque<Box<Flight>>,
     running: usize,
     numbers: u64,
     answers: u64,
@@ -155,7 +155,7 @@ impl Core {
         let ready = self.batcher.next(now)?;
         self.numbers += 1;
         let flight = Flight::new(self.numbers, ready, self.options.retry, now);
-        Some(self.send(flight, now))
+        Some(self.send(Box::new(flight), now))
     }
 
     /// When [`Core::next`] may answer something without further events.
@@ -177,7 +177,7 @@ impl Core {
     /// The answer to a request. `random` in [0, 1) spreads the waits.
     pub(super) fn published(
         &mut self,
-        flight: Flight,
+        flight: Box<Flight>,
         result: Result<(), Error>,
         now: Instant,
         random: f64,
@@ -243,7 +243,7 @@ impl Core {
         self.batcher.blocked_messages()
     }
 
-    fn send(&mut self, mut flight: Flight, now: Instant) -> Action {
+    fn send(&mut self, mut flight: Box<Flight>, now: Instant) -> Action {
         self.running += 1;
         flight.attempts += 1;
         flight.sent_at = self.answers;
@@ -258,7 +258,7 @@ impl Core {
         Action::Publish(flight)
     }
 
-    fn retry(&mut self, mut flight: Flight, error: Error, now: Instant, random: f64) {
+    fn retry(&mut self, mut flight: Box<Flight>, error: Error, now: Instant, random: f64) {
         let wait = flight.backoff.next(random);
         if now + wait > flight.first_sent + self.options.retry_total_timeout {
             let text = format!(
@@ -274,7 +274,7 @@ impl Core {
         self.delayed.insert((now + wait, flight.number), flight);
     }
 
-    fn missing(&mut self, flight: Flight, error: Error, now: Instant, random: f64) {
+    fn missing(&mut self, flight: Box<Flight>, error: Error, now: Instant, random: f64) {
         let topic = flight.topic;
         if self.options.create_topics.is_none() {
             let text = format!(
@@ -313,13 +313,13 @@ impl Core {
         self.batcher.mark(topic, self.answers);
     }
 
-    fn refused(&mut self, flight: Flight, error: Error, now: Instant) {
+    fn refused(&mut self, flight: Box<Flight>, error: Error, now: Instant) {
         if flight.probe {
             self.topic_is_there(flight.topic, now);
         }
         let Flight {
             lane, topic, batch, ..
-        } = flight;
+        } = *flight;
         if batch.count() > 1 {
             return self.batcher.isolate(lane, batch);
         }

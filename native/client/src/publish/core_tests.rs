@@ -50,7 +50,7 @@ impl Bench {
         self.core.flush();
     }
 
-    fn flight(&mut self) -> Flight {
+    fn flight(&mut self) -> Box<Flight> {
         match self.core.next(self.now) {
             Some(Action::Publish(flight)) => flight,
             other => panic!("a publish was expected, not {other:?}"),
@@ -69,7 +69,7 @@ impl Bench {
         assert!(next.is_none(), "{next:?}");
     }
 
-    fn answer(&mut self, flight: Flight, code: Code) {
+    fn answer(&mut self, flight: Box<Flight>, code: Code) {
         let result = if code == Code::Ok {
             Ok(())
         } else {
@@ -459,7 +459,7 @@ fn so_many_requests_and_no_more_are_under_way() {
     });
     let samples = vec![(0, "", "x"); MAX_REQUESTS + 1];
     bench.append(&samples);
-    let mut flights: Vec<Flight> = (0..MAX_REQUESTS).map(|_| bench.flight()).collect();
+    let mut flights: Vec<Box<Flight>> = (0..MAX_REQUESTS).map(|_| bench.flight()).collect();
     bench.nothing();
     bench.answer(flights.pop().unwrap(), Code::Ok);
     bench.flight();
@@ -515,7 +515,7 @@ proptest! {
             step: 0,
             unknown: missing.into_iter().map(|(t, n)| (t, (false, n))).collect(),
         };
-        let mut running: Vec<Flight> = Vec::new();
+        let mut running: Vec<Box<Flight>> = Vec::new();
         let mut creating: Vec<u32> = Vec::new();
         let mut written: Vec<(u32, String, String)> = Vec::new();
         let mut confirmed: Vec<(u32, String, String)> = Vec::new();
@@ -573,11 +573,10 @@ proptest! {
                     1 => Code::AlreadyExists,
                     _ => Code::Ok,
                 };
-                if code != Code::Unavailable {
-                    if let Some((created, _)) = service.unknown.get_mut(&topic) {
+                if code != Code::Unavailable
+                    && let Some((created, _)) = service.unknown.get_mut(&topic) {
                         *created = true;
                     }
-                }
                 bench.created(topic, code);
             }
             let outcome = bench.core.take_outcome();
@@ -595,11 +594,10 @@ proptest! {
                 }
                 idle_rounds += 1;
                 prop_assert!(idle_rounds < 2_000, "stuck: {} of {}", confirmed.len(), written.len());
-                if quiet {
-                    if let Some(deadline) = bench.core.deadline() {
+                if quiet
+                    && let Some(deadline) = bench.core.deadline() {
                         bench.now = bench.now.max(deadline);
                     }
-                }
             }
         }
         prop_assert_eq!(bench.core.running(), 0);

@@ -81,10 +81,10 @@ async fn drive<T: Transport>(
         }
         report(&mut core, &signals);
         let deadline = core.deadline();
-        if let Some(deadline) = deadline {
-            if timer.deadline() != deadline {
-                timer.as_mut().reset(deadline);
-            }
+        if let Some(deadline) = deadline
+            && timer.deadline() != deadline
+        {
+            timer.as_mut().reset(deadline);
         }
         tokio::select! {
             command = commands.recv() => {
@@ -99,7 +99,7 @@ async fn drive<T: Transport>(
                 let now = Instant::now();
                 match answer {
                     Answer::Published(flight, result) => {
-                        core.published(*flight, result, now, random());
+                        core.published(flight, result, now, random());
                     }
                     Answer::Created(topic, result) => core.created(topic, result, now, random()),
                 }
@@ -138,20 +138,20 @@ fn name(names: &Names, topic: u32) -> Arc<str> {
 
 async fn publish<T: Transport>(
     transport: Arc<T>,
-    mut flight: Flight,
+    mut flight: Box<Flight>,
     compression: Option<usize>,
 ) -> Answer {
-    if compression.is_some_and(|threshold| flight.message.len() >= threshold) {
-        if let Err(e) = compress(&mut flight).await {
-            return Answer::Published(Box::new(flight), Err(e));
-        }
+    if compression.is_some_and(|threshold| flight.message.len() >= threshold)
+        && let Err(e) = compress(&mut flight).await
+    {
+        return Answer::Published(flight, Err(e));
     }
     let request = flight.message.clone();
     let messages = flight.batch.count();
     let result = transport
         .publish(&flight.name, request, messages, flight.timeout)
         .await;
-    Answer::Published(Box::new(flight), result)
+    Answer::Published(flight, result)
 }
 
 async fn create<T: Transport>(

@@ -70,7 +70,9 @@ impl Transport for Memory {
             Answer::Confirm => {
                 let (named, content) = decode(&concat(request.slices()));
                 assert_eq!((named.as_str(), content.len()), (TOPIC, messages));
-                let texts = content.into_iter().map(|(_, p)| String::from_utf8(p).unwrap());
+                let texts = content
+                    .into_iter()
+                    .map(|(_, p)| String::from_utf8(p).unwrap());
                 self.0.lock().unwrap().confirmed.extend(texts);
                 Ok(())
             }
@@ -120,7 +122,13 @@ async fn what_is_flushed_is_confirmed_and_the_target_is_told_once() {
     let memory = Memory::default();
     let publisher = open(&memory, PublisherOptions::default());
     let in_flight = append(&publisher, &["a", "b"]).unwrap();
-    assert_eq!(in_flight, InFlight { messages: 2, bytes: 10 });
+    assert_eq!(
+        in_flight,
+        InFlight {
+            messages: 2,
+            bytes: 10
+        }
+    );
     publisher.flush().unwrap();
     publisher.set_target(Some((0, 0)));
     let reached = event(&publisher).await;
@@ -140,7 +148,11 @@ async fn what_is_flushed_is_confirmed_and_the_target_is_told_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_batch_waits_for_its_delay_counted_from_the_record() {
-    for (age, wait) in [(Duration::ZERO, 10 * MS), (4 * MS, 6 * MS), (SOON, Duration::ZERO)] {
+    for (age, wait) in [
+        (Duration::ZERO, 10 * MS),
+        (4 * MS, 6 * MS),
+        (SOON, Duration::ZERO),
+    ] {
         let memory = Memory::default();
         let publisher = open(&memory, PublisherOptions::default());
         publisher.set_target(Some((0, 0)));
@@ -156,12 +168,24 @@ async fn a_batch_waits_for_its_delay_counted_from_the_record() {
 #[tokio::test(start_paused = true)]
 async fn at_the_limit_of_what_is_in_flight_nothing_waits_for_a_batch() {
     for limited in [
-        PublisherOptions { max_in_flight_messages: 3, ..PublisherOptions::default() },
-        PublisherOptions { max_in_flight_bytes: 15, ..PublisherOptions::default() },
+        PublisherOptions {
+            max_in_flight_messages: 3,
+            ..PublisherOptions::default()
+        },
+        PublisherOptions {
+            max_in_flight_bytes: 15,
+            ..PublisherOptions::default()
+        },
     ] {
         let memory = Memory::default();
         let delay = Duration::from_secs(3600);
-        let publisher = open(&memory, PublisherOptions { batch_delay: delay, ..limited });
+        let publisher = open(
+            &memory,
+            PublisherOptions {
+                batch_delay: delay,
+                ..limited
+            },
+        );
         append(&publisher, &["a", "b"]).unwrap();
         tokio::time::sleep(SOON).await;
         assert_eq!(memory.requests().len(), 0);
@@ -182,7 +206,10 @@ async fn a_terminal_failure_comes_without_further_input_and_is_thrown_ever_after
     assert_eq!((failure.topic, failure.message.is_none()), (Some(0), true));
     assert_eq!(failure.error.code(), Code::PermissionDenied);
     assert!(publisher.take_failure().is_none());
-    for error in [append(&publisher, &["b"]).unwrap_err(), publisher.flush().unwrap_err()] {
+    for error in [
+        append(&publisher, &["b"]).unwrap_err(),
+        publisher.flush().unwrap_err(),
+    ] {
         assert_eq!(error.code(), Code::PermissionDenied);
         assert_eq!(error.resource(), Some(TOPIC));
     }
@@ -234,7 +261,10 @@ async fn a_missing_topic_is_created_with_its_settings() {
     publisher.set_target(Some((0, 0)));
     assert!(event(&publisher).await.target_reached);
     assert_eq!(memory.confirmed(), ["a"]);
-    assert_eq!(memory.0.lock().unwrap().created, [(TOPIC.to_owned(), settings)]);
+    assert_eq!(
+        memory.0.lock().unwrap().created,
+        [(TOPIC.to_owned(), settings)]
+    );
     assert_eq!(publisher.state().topics_created, 1);
 }
 
@@ -279,12 +309,19 @@ async fn what_does_not_fit_is_refused_whole() {
     let publisher = open(&memory, PublisherOptions::default());
     let (data, mut index) = encode(&[Sample::new(0, "", "a"), Sample::new(0, "", "b")]);
     index[5] = 1;
-    let error = publisher.append(data, &index, 2, Duration::ZERO).unwrap_err();
+    let error = publisher
+        .append(data, &index, 2, Duration::ZERO)
+        .unwrap_err();
     assert!(error.is_option());
     assert_eq!(error.to_string(), "message 1: its topic is unknown");
     let (data, index) = encode(&[Sample::new(0, "key", "a")]);
-    let error = publisher.append(data, &index, 1, Duration::ZERO).unwrap_err();
-    assert!(error.to_string().contains("enableMessageOrdering"), "{error}");
+    let error = publisher
+        .append(data, &index, 1, Duration::ZERO)
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("enableMessageOrdering"),
+        "{error}"
+    );
     assert_eq!(publisher.state(), PublisherState::default());
 }
 
@@ -297,7 +334,10 @@ async fn a_panic_of_the_task_is_a_failure() {
     let failure = publisher.take_failure().unwrap();
     assert_eq!(failure.error.code(), Code::Internal);
     assert_eq!(failure.error.message(), "the publisher's task panicked");
-    assert_eq!(append(&publisher, &["b"]).unwrap_err().code(), Code::Internal);
+    assert_eq!(
+        append(&publisher, &["b"]).unwrap_err().code(),
+        Code::Internal
+    );
 }
 
 fn runtime() -> tokio::runtime::Runtime {
@@ -313,7 +353,10 @@ fn closing_publishes_what_is_there_and_ends_everything() {
     let runtime = runtime();
     let memory = Memory::default();
     let delay = Duration::from_secs(3600);
-    let options = PublisherOptions { batch_delay: delay, ..PublisherOptions::default() };
+    let options = PublisherOptions {
+        batch_delay: delay,
+        ..PublisherOptions::default()
+    };
     let publisher = {
         let _context = runtime.enter();
         open(&memory, options)

@@ -33,7 +33,7 @@ pub(super) struct Recoveries {
     to_create: VecDeque<u32>,
     creating: usize,
     timers: BTreeSet<(Instant, u32)>,
-    probes: VecDeque<Flight>,
+    probes: VecDeque<Box<Flight>>,
 }
 
 #[derive(Debug)]
@@ -42,7 +42,7 @@ struct Recovery {
     attempts: u32,
     backoff: Backoff,
     /// Refused requests, in the order in which they were first sent.
-    parked: BTreeMap<u64, Flight>,
+    parked: BTreeMap<u64, Box<Flight>>,
 }
 
 impl Recoveries {
@@ -59,7 +59,7 @@ impl Recoveries {
     }
 
     /// Starts to recover the topic of a request.
-    pub(super) fn start(&mut self, flight: Flight) {
+    pub(super) fn start(&mut self, flight: Box<Flight>) {
         let topic = flight.topic;
         let recovery = Recovery {
             created: false,
@@ -72,7 +72,7 @@ impl Recoveries {
     }
 
     /// Keeps a request until its topic is there. Hands it back when the topic is not recovered.
-    pub(super) fn park(&mut self, flight: Flight) -> Option<Flight> {
+    pub(super) fn park(&mut self, flight: Box<Flight>) -> Option<Box<Flight>> {
         match self.topics.get_mut(&flight.topic) {
             Some(recovery) => {
                 recovery.parked.insert(flight.number, flight);
@@ -85,7 +85,7 @@ impl Recoveries {
     /// The topic of the probe is still not known.
     pub(super) fn probe_refused(
         &mut self,
-        mut probe: Flight,
+        mut probe: Box<Flight>,
         error: Error,
         now: Instant,
         random: f64,
@@ -142,7 +142,7 @@ impl Recoveries {
     }
 
     /// The topic is there: answers what was parked, in order.
-    pub(super) fn finish(&mut self, topic: u32) -> impl Iterator<Item = Flight> + use<> {
+    pub(super) fn finish(&mut self, topic: u32) -> impl Iterator<Item = Box<Flight>> + use<> {
         let parked = self.topics.remove(&topic).map(|recovery| recovery.parked);
         parked.unwrap_or_default().into_values()
     }
@@ -159,7 +159,7 @@ impl Recoveries {
     }
 
     /// The next request that tells whether a topic is there.
-    pub(super) fn next_probe(&mut self, now: Instant) -> Option<Flight> {
+    pub(super) fn next_probe(&mut self, now: Instant) -> Option<Box<Flight>> {
         self.expire(now);
         self.probes.pop_front()
     }

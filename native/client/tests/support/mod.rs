@@ -177,9 +177,11 @@ impl Call {
 
     /// Answers with one message.
     pub fn answer(self, message: &[u8]) {
-        let mut stream = self.open();
-        stream.message(message);
-        stream.end(0, "");
+        // The client may be gone.
+        if let Some(mut stream) = self.try_open() {
+            stream.message(message);
+            stream.end(0, "");
+        }
     }
 
     /// Answers with a status alone.
@@ -213,16 +215,20 @@ impl Call {
     }
 
     /// Sends the headers of an answer.
-    pub fn open(mut self) -> Answers {
+    pub fn open(self) -> Answers {
+        self.try_open().expect("a client that waits")
+    }
+
+    fn try_open(mut self) -> Option<Answers> {
         let response = Response::builder()
             .header("content-type", "application/grpc")
             .body(())
             .unwrap();
-        let stream = self.respond.send_response(response, false).unwrap();
-        Answers {
+        let stream = self.respond.send_response(response, false).ok()?;
+        Some(Answers {
             stream,
             requests: self.body,
-        }
+        })
     }
 
     /// Waits until the client has given the call up.
@@ -285,12 +291,11 @@ impl Requests {
             if let Some((flag, length)) = self.buffer.split_first_chunk::<5>().map(|(prefix, _)| {
                 let [flag, length @ ..] = *prefix;
                 (flag, u32::from_be_bytes(length) as usize)
-            }) {
-                if self.buffer.len() >= 5 + length {
-                    self.compressed = flag == 1;
-                    let _ = self.buffer.split_to(5);
-                    return Some(self.buffer.split_to(length).freeze());
-                }
+            }) && self.buffer.len() >= 5 + length
+            {
+                self.compressed = flag == 1;
+                let _ = self.buffer.split_to(5);
+                return Some(self.buffer.split_to(length).freeze());
             }
             let data = self.body.data().await?.ok()?;
             self.body
