@@ -218,6 +218,7 @@ class JobIT {
     }
 
     @Test
+    @Tag("flink2")
     void checkpointingThatIsOffIsFoundAtTheStart() {
         StreamExecutionEnvironment env = environment(1);
         env.getCheckpointConfig().disableCheckpointing();
