@@ -250,8 +250,8 @@ class PubSubWriterTest {
                 .isInstanceOf(PubSubException.class)
                 .hasMessage(
                         "INVALID_ARGUMENT: the serializer failed at record 2 of subtask 3"
-                            + " (timestamp 42): java.lang.IllegalStateException: a serializer's"
-                            + " failure");
+                                + " (timestamp 42): java.lang.IllegalStateException: a serializer's"
+                                + " failure");
         assertThat(counter("numRecordsSendErrors")).isEqualTo(1);
         assertThat(counter("errorClass", "INVALID_ARGUMENT", "errors")).isEqualTo(1);
     }
