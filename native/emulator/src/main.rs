@@ -12,7 +12,7 @@ use pubsub_emulator::bench::{self, Bench};
 use pubsub_emulator::{Emulator, Options};
 use tokio::io::AsyncReadExt;
 use tokio::runtime::{Builder, Runtime};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 fn main() -> ExitCode {
     let args = Args::parse();
@@ -52,6 +52,7 @@ async fn run(args: Args) -> io::Result<()> {
 }
 
 async fn serve(common: &Common, args: &ServeArgs) -> io::Result<()> {
+    let stop = Stop::new(common)?;
     let options = Options {
         address: common.address(),
         control_address: Some(common.control_address()),
@@ -62,12 +63,13 @@ async fn serve(common: &Common, args: &ServeArgs) -> io::Result<()> {
         .control_address()
         .unwrap_or_else(|| common.control_address());
     ready(emulator.address(), control);
-    told_to_stop(common).await?;
+    stop.requested().await;
     emulator.stop().await;
     Ok(())
 }
 
 async fn serve_bench(common: &Common, args: &BenchArgs) -> io::Result<()> {
+    let stop = Stop::new(common)?;
     let options = bench::Options {
         address: common.address(),
         shape: args.shape(),
@@ -78,7 +80,7 @@ async fn serve_bench(common: &Common, args: &BenchArgs) -> io::Result<()> {
         .map_err(|e| cannot_listen(common, e))?;
     let control = bench.serve_control(common.control_address()).await?;
     ready(bench.address(), control);
-    told_to_stop(common).await?;
+    stop.requested().await;
     bench.stop().await;
     Ok(())
 }
@@ -95,16 +97,30 @@ fn ready(address: SocketAddr, control: SocketAddr) {
     println!("pubsub-emulator listening on {address} control {control}");
 }
 
-/// Returns at SIGTERM, SIGINT and, when asked for, at the end of standard input.
-async fn told_to_stop(common: &Common) -> io::Result<()> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-        () = stdin_end(), if common.exit_on_stdin_close => {}
+/// What ends the process. Made before it says that it is ready, so that no signal is missed.
+struct Stop {
+    terminate: Signal,
+    interrupt: Signal,
+    with_stdin: bool,
+}
+
+impl Stop {
+    fn new(common: &Common) -> io::Result<Self> {
+        Ok(Stop {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            with_stdin: common.exit_on_stdin_close,
+        })
     }
-    Ok(())
+
+    /// Returns at SIGTERM, SIGINT and, when asked for, at the end of standard input.
+    async fn requested(mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+            () = stdin_end(), if self.with_stdin => {}
+        }
+    }
 }
 
 async fn stdin_end() {

@@ -186,3 +186,151 @@ async fn refusals_carry_the_status_of_the_service_and_name_the_field() {
     assert_eq!(push.code(), Code::Unimplemented);
     assert!(push.message().contains("Push delivery"));
 }
+
+#[tokio::test]
+async fn exactly_once_answers_per_id() {
+    let mut rig = Rig::start().await;
+    rig.topic("orders").await;
+    rig.subscription("orders", "exact", |s| s.enable_exactly_once_delivery = true)
+        .await;
+    rig.publish("orders", vec![message("a"), message("b")])
+        .await;
+    let mut stream = rig
+        .stream("exact", |first| first.stream_ack_deadline_seconds = 10)
+        .await;
+    let received = stream.receive(2).await;
+    assert!(stream.properties.unwrap().exactly_once_delivery_enabled);
+    let ids: Vec<_> = received.iter().map(|r| r.ack_id.clone()).collect();
+    rig.modify("exact", vec![ids[1].clone()], 60).await;
+    rig.emulator.control().advance(Duration::from_secs(10));
+    let again = stream.receive(1).await.remove(0);
+    let request = pb::AcknowledgeRequest {
+        subscription: rig.subscription_name("exact"),
+        ack_ids: ids.clone(),
+    };
+    let error = rig.subscriber.acknowledge(request).await.unwrap_err();
+    assert_eq!(error.code(), Code::FailedPrecondition);
+    let reason = "PERMANENT_FAILURE_INVALID_ACK_ID".to_owned();
+    assert_eq!(
+        common::ack_failures(&error),
+        [(ids[0].clone(), reason)].into()
+    );
+    // On the stream the answer comes as a confirmation.
+    let acks = vec![again.ack_id.clone(), ids[1].clone()];
+    stream
+        .send(pb::StreamingPullRequest {
+            ack_ids: acks,
+            ..Default::default()
+        })
+        .await;
+    let confirmed = stream
+        .response()
+        .await
+        .unwrap()
+        .unwrap()
+        .acknowledge_confirmation
+        .unwrap();
+    assert_eq!(confirmed.ack_ids, [again.ack_id]);
+    assert_eq!(confirmed.invalid_ack_ids, [ids[1].clone()]);
+}
+
+#[tokio::test]
+async fn a_stream_is_refused_or_ended_for_what_makes_no_sense() {
+    let mut rig = Rig::start().await;
+    rig.topic("orders").await;
+    rig.subscription("orders", "sub-1", |_| {}).await;
+    let first = |subscription: String, secs| pb::StreamingPullRequest {
+        subscription,
+        stream_ack_deadline_seconds: secs,
+        ..Default::default()
+    };
+    let (good, missing) = (
+        rig.subscription_name("sub-1"),
+        rig.subscription_name("none"),
+    );
+    for (request, code, part) in [
+        (
+            first(good.clone(), 9),
+            Code::InvalidArgument,
+            "stream_ack_deadline_seconds",
+        ),
+        (first(missing, 10), Code::NotFound, "none"),
+        (
+            first("sub".into(), 10),
+            Code::InvalidArgument,
+            "subscription",
+        ),
+    ] {
+        let error = rig
+            .subscriber
+            .streaming_pull(futures_util::stream::iter([request]))
+            .await
+            .unwrap_err();
+        assert_eq!(error.code(), code);
+        assert!(error.message().contains(part), "{}", error.message());
+    }
+    let mut stream = rig.stream("sub-1", |_| {}).await;
+    stream
+        .send(pb::StreamingPullRequest {
+            max_outstanding_messages: 1,
+            ..Default::default()
+        })
+        .await;
+    let error = stream.end().await.unwrap_err();
+    assert_eq!(error.code(), Code::InvalidArgument);
+    assert!(error.message().contains("max_outstanding_messages"));
+    // The client ends its side: so does the server.
+    let mut stream = rig.stream("sub-1", |_| {}).await;
+    stream.requests = None;
+    assert!(stream.end().await.is_ok());
+    // The subscription goes away.
+    let mut stream = rig.stream("sub-1", |_| {}).await;
+    stream.expect_silence().await;
+    rig.subscriber
+        .delete_subscription(pb::DeleteSubscriptionRequest { subscription: good })
+        .await
+        .unwrap();
+    assert_eq!(stream.end().await.unwrap_err().code(), Code::NotFound);
+}
+
+#[tokio::test]
+async fn delivery_attempts_are_told_with_a_dead_letter_policy_only() {
+    let mut rig = Rig::start().await;
+    rig.topic("orders").await;
+    rig.topic("dead").await;
+    let dead_letter_topic = rig.topic_name("dead");
+    let policy = pb::DeadLetterPolicy {
+        dead_letter_topic,
+        max_delivery_attempts: 5,
+    };
+    rig.subscription("orders", "plain", |_| {}).await;
+    rig.subscription("orders", "counted", |s| s.dead_letter_policy = Some(policy))
+        .await;
+    rig.publish("orders", vec![message("a")]).await;
+    assert_eq!(rig.pull("plain", 1).await[0].delivery_attempt, 0);
+    let first = rig.pull("counted", 1).await.remove(0);
+    assert_eq!(first.delivery_attempt, 1);
+    rig.nack("counted", vec![first.ack_id]).await;
+    assert_eq!(rig.pull("counted", 1).await[0].delivery_attempt, 2);
+    let mut stream = rig.stream("counted", |_| {}).await;
+    rig.publish("orders", vec![message("b")]).await;
+    assert_eq!(stream.receive(1).await[0].delivery_attempt, 1);
+}
+
+#[tokio::test]
+async fn what_is_left_out_is_refused_with_a_sentence() {
+    let rig = Rig::start().await;
+    let channel = Rig::channel(&rig.emulator).await;
+    let mut schemas = pb::schema_service_client::SchemaServiceClient::new(channel);
+    let error = schemas
+        .get_schema(pb::GetSchemaRequest::default())
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.code(), error.message()),
+        (
+            Code::Unimplemented,
+            "Schemas are not part of this emulator."
+        )
+    );
+}

@@ -1,0 +1,97 @@
+//! TLS and bearer tokens.
+
+mod common;
+
+use common::{Rig, pb};
+use pb::publisher_client::PublisherClient;
+use pubsub_emulator::service::TokenCheck;
+use pubsub_emulator::{Emulator, Options};
+use tonic::Code;
+use tonic::metadata::MetadataValue;
+use tonic::transport::{Certificate, Channel, ClientTlsConfig};
+
+fn get_topic(token: Option<&str>) -> tonic::Request<pb::GetTopicRequest> {
+    let mut request = tonic::Request::new(pb::GetTopicRequest {
+        topic: "projects/test/topics/none".into(),
+    });
+    if let Some(token) = token {
+        let value = MetadataValue::try_from(format!("Bearer {token}")).unwrap();
+        request.metadata_mut().insert("authorization", value);
+    }
+    request
+}
+
+#[tokio::test]
+async fn calls_need_the_token_that_is_asked_for() {
+    for (check, good, bad) in [
+        (
+            TokenCheck::Exactly("secret".into()),
+            "secret",
+            Some("other"),
+        ),
+        (TokenCheck::Any, "whatever", None),
+    ] {
+        let mut rig = Rig::with(Options {
+            token: Some(check),
+            ..Options::default()
+        })
+        .await;
+        let mut code = async |token| {
+            rig.publisher
+                .get_topic(get_topic(token))
+                .await
+                .unwrap_err()
+                .code()
+        };
+        assert_eq!(code(None).await, Code::Unauthenticated);
+        assert_eq!(code(bad).await, Code::Unauthenticated);
+        assert_eq!(code(Some(good)).await, Code::NotFound);
+    }
+}
+
+#[tokio::test]
+async fn tls_serves_with_the_given_certificate() {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let (cert, key) = (dir.path().join("cert.pem"), dir.path().join("key.pem"));
+    std::fs::write(&cert, made.cert.pem()).unwrap();
+    std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+    let options = Options {
+        tls: Some((cert.clone(), key.clone())),
+        ..Options::default()
+    };
+    let emulator = Emulator::start(options).await.unwrap();
+    let tls = ClientTlsConfig::new()
+        .ca_certificate(Certificate::from_pem(made.cert.pem()))
+        .domain_name("localhost");
+    let endpoint = Channel::from_shared(format!("https://{}", emulator.address())).unwrap();
+    let channel = endpoint.tls_config(tls).unwrap().connect().await.unwrap();
+    let topic = pb::Topic {
+        name: "projects/test/topics/secure".into(),
+        ..Default::default()
+    };
+    let created = PublisherClient::new(channel)
+        .create_topic(topic.clone())
+        .await
+        .unwrap()
+        .into_inner();
+    assert_eq!(created.name, topic.name);
+    // Plaintext gets nowhere.
+    let endpoint = Channel::from_shared(format!("http://{}", emulator.address())).unwrap();
+    let plain = match endpoint.connect().await {
+        Ok(channel) => PublisherClient::new(channel)
+            .create_topic(topic)
+            .await
+            .map(drop)
+            .map_err(|e| e.to_string()),
+        Err(e) => Err(e.to_string()),
+    };
+    assert!(plain.is_err());
+    // Files that do not fit are refused by name.
+    let options = Options {
+        tls: Some((key.clone(), key)),
+        ..Options::default()
+    };
+    let error = Emulator::start(options).await.unwrap_err().to_string();
+    assert!(error.contains("key.pem"), "{error}");
+}
