@@ -147,6 +147,11 @@ pub(crate) fn encode_id(out: &mut Vec<u8>, id: &[u8]) {
     out.extend_from_slice(id);
 }
 
+/// The id in one field that [`encode_id`] has made.
+pub(crate) fn decode_id(encoded: &[u8]) -> &[u8] {
+    Ids { encoded, at: 0 }.next().unwrap_or_default()
+}
+
 /// Collects ids into sets that are small enough for one request each.
 #[derive(Debug)]
 pub struct Splitter {

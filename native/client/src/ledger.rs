@@ -8,10 +8,10 @@
 //!
 //! No clock, no socket, no lock: times come as milliseconds from the caller, requests go out as [`IdSet`]s.
 
+use crate::held::{HeldTable, held_hash};
 use crate::ids::{self, IdSet, Splitter};
 use crate::lease::{HoldTimes, MIN_LEASE, Millis};
 use bytes::Bytes;
-use hashbrown::hash_table::{Entry, HashTable};
 use hashbrown::{DefaultHashBuilder, HashMap};
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::BuildHasher;
@@ -39,15 +39,6 @@ pub enum LedgerError {
     },
 }
 
-/// What [`Registration::push`] found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrival {
-    /// A message that this split does not hold: it is to be emitted.
-    Fresh,
-    /// Another delivery of a message that this split holds: its ack id is the newest now, and it is not emitted again.
-    Redelivery,
-}
-
 /// What the split holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
@@ -72,13 +63,6 @@ struct Meta {
     id_end: u32,
     size: u32,
     hash: u32,
-}
-
-/// A holder of a message id. Sequence numbers are kept modulo 2^32: fewer messages than that are held at once.
-#[derive(Debug)]
-struct Held {
-    hash: u32,
-    sequence: u32,
 }
 
 /// What only few batches need.
@@ -119,6 +103,19 @@ impl Batch {
             self.metas[index - 1].id_end
         };
         &self.message_ids[start as usize..self.metas[index].id_end as usize]
+    }
+
+    fn has_message_id(&self, index: usize) -> bool {
+        !self.message_id(index).is_empty()
+    }
+
+    fn ack_id(&self, index: usize) -> &[u8] {
+        let start = if index == 0 {
+            0
+        } else {
+            self.metas[index - 1].ack_end
+        };
+        ids::decode_id(&self.ack_ids[start as usize..self.metas[index].ack_end as usize])
     }
 
     fn is_dead(&self, index: usize) -> bool {
@@ -183,7 +180,8 @@ struct Seal {
 pub struct Ledger {
     subscription: Box<str>,
     batches: VecDeque<Batch>,
-    held: HashTable<Held>,
+    /// Sequence numbers are kept modulo 2^32: fewer messages than that are held at once.
+    held: HeldTable,
     hasher: DefaultHashBuilder,
     next: u64,
     fetched: u64,
@@ -203,7 +201,7 @@ impl Ledger {
         Ledger {
             subscription: subscription.into(),
             batches: VecDeque::new(),
-            held: HashTable::new(),
+            held: HeldTable::new(),
             hasher: DefaultHashBuilder::default(),
             next: 0,
             fetched: 0,
@@ -270,14 +268,6 @@ impl Ledger {
             let batch = &self.batches[at];
             batch.is_dead(batch.index(sequence))
         })
-    }
-
-    /// Whether any message of the range might be dead; `false` spares asking for each.
-    pub fn has_dead(&self, range: Range<u64>) -> bool {
-        match self.batch_of(range.start) {
-            Some(at) => self.batches[at].odd.is_some() || self.batches[at].end() < range.end,
-            None => true,
-        }
     }
 
     /// All messages below `sequence` are with Java now.
@@ -351,14 +341,33 @@ impl Ledger {
         }
     }
 
-    /// The acks or nacks of `set` were answered: nothing is left to do for its messages.
+    /// The acks of `set` were answered: nothing is left to do for its messages.
     pub fn settle(&mut self, set: &IdSet) {
         for run in &set.runs {
-            for sequence in run.sequences.clone() {
-                self.forget(sequence);
-            }
+            self.settle_run(run.sequences.clone());
         }
         self.drop_settled();
+    }
+
+    /// Settles decided neighbours of one batch; nobody asks for them any more.
+    fn settle_run(&mut self, sequences: Range<u64>) {
+        let Some(at) = self
+            .batch_of(sequences.start)
+            .filter(|_| !sequences.is_empty())
+        else {
+            return;
+        };
+        debug_assert!(sequences.end <= self.decided);
+        let batch = &mut self.batches[at];
+        let range = batch.index(sequences.start)..batch.index(sequences.end).min(batch.metas.len());
+        let metas = &batch.metas[range.clone()];
+        self.held.touch(metas.iter().map(|meta| meta.hash));
+        for (meta, sequence) in metas.iter().zip(sequences) {
+            self.held.remove(meta.hash, sequence as u32);
+            self.outstanding.bytes -= u64::from(meta.size);
+        }
+        self.outstanding.messages -= range.len() as u64;
+        batch.settled += range.len();
     }
 
     /// The ids of everything from `from` on that is held and not decided.
@@ -519,32 +528,46 @@ impl Ledger {
     /// Settles a message on its own and remembers it as dead.
     fn kill(&mut self, at: usize, index: usize) {
         let sequence = self.batches[at].first + index as u64;
-        self.batches[at].set_dead(index);
-        self.release(at, index, sequence);
-    }
-
-    /// Settles a message whose ack was decided: nobody asks for it any more.
-    fn forget(&mut self, sequence: u64) {
-        let Some(at) = self.batch_of(sequence) else {
-            return;
-        };
-        let index = self.batches[at].index(sequence);
-        if sequence < self.decided && !self.batches[at].is_dead(index) {
-            self.batches[at].settled += 1;
-            self.release(at, index, sequence);
-        }
-    }
-
-    fn release(&mut self, at: usize, index: usize, sequence: u64) {
-        let meta = &self.batches[at].metas[index];
+        let batch = &mut self.batches[at];
+        batch.set_dead(index);
+        let meta = &batch.metas[index];
+        self.held.remove(meta.hash, sequence as u32);
         self.outstanding.messages -= 1;
         self.outstanding.bytes -= u64::from(meta.size);
-        if let Ok(found) = self
-            .held
-            .find_entry(spread(meta.hash), |held| held.sequence == sequence as u32)
-        {
-            found.remove();
+    }
+
+    /// The message id behind a sequence number that may be one of `newest`, the batch in registration.
+    fn message_id<'a>(&'a self, newest: &'a Batch, sequence: u64) -> Option<&'a [u8]> {
+        let batch = match self.batch_of(sequence) {
+            Some(at) => &self.batches[at],
+            None => newest,
+        };
+        (batch.first..batch.end())
+            .contains(&sequence)
+            .then(|| batch.message_id(batch.index(sequence)))
+    }
+
+    /// The message at `index` of `newest`, the batch in registration, is held already: its newest id is the one that
+    /// counts.
+    #[cold]
+    fn again(&mut self, newest: &mut Batch, sequence: u64, index: usize) {
+        self.counts.redeliveries += 1;
+        let ack_id: Box<[u8]> = newest.ack_id(index).into();
+        newest.set_dead(index);
+        if sequence < self.decided {
+            self.late.push(ack_id);
+            return;
         }
+        let batch = match self.batch_of(sequence) {
+            Some(at) => &mut self.batches[at],
+            None => newest,
+        };
+        let held = batch.index(sequence) as u32;
+        batch
+            .odd
+            .get_or_insert_default()
+            .newest
+            .insert(held, ack_id);
     }
 
     fn drop_settled(&mut self) {
@@ -562,12 +585,7 @@ fn full(sequence: u32, base: u64) -> u64 {
     base + u64::from(sequence.wrapping_sub(base as u32))
 }
 
-/// The table wants its bits spread over a whole word.
-fn spread(hash: u32) -> u64 {
-    u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
-/// The registration of one response; it ends when it is dropped.
+/// The registration of one response. It ends when it is finished or dropped.
 #[derive(Debug)]
 pub struct Registration<'a> {
     ledger: &'a mut Ledger,
@@ -576,90 +594,69 @@ pub struct Registration<'a> {
 }
 
 impl Registration<'_> {
-    /// Registers the next message of the response.
+    /// Adds the next message of the response.
     #[inline]
-    pub fn push(&mut self, ack_id: &[u8], message_id: &[u8], size: u32) -> Arrival {
-        let index = self.batch.metas.len();
-        let hash = self.ledger.hasher.hash_one(message_id) as u32;
+    pub fn push(&mut self, ack_id: &[u8], message_id: &[u8], size: u32) {
         ids::encode_id(&mut self.ack_ids, ack_id);
         self.batch.message_ids.extend_from_slice(message_id);
         self.batch.metas.push(Meta {
             ack_end: self.ack_ids.len() as u32,
             id_end: self.batch.message_ids.len() as u32,
             size,
-            hash,
+            hash: held_hash(self.ledger.hasher.hash_one(message_id)),
         });
-        let (batches, batch, base) = (&self.ledger.batches, &self.batch, self.ledger.base());
-        let holder = |held: &Held| {
-            let sequence = full(held.sequence, base);
-            if sequence >= batch.first {
-                return batch.message_id(batch.index(sequence)) == message_id;
-            }
-            let at = batches.partition_point(|batch| batch.end() <= sequence);
-            batches
-                .get(at)
-                .is_some_and(|batch| batch.message_id(batch.index(sequence)) == message_id)
-        };
-        // A message without an id cannot be told from another: it is always fresh.
-        let same = |held: &Held| held.hash == hash && !message_id.is_empty() && holder(held);
-        match self
-            .ledger
-            .held
-            .entry(spread(hash), same, |held| spread(held.hash))
-        {
-            Entry::Vacant(free) => {
-                free.insert(Held {
-                    hash,
-                    sequence: (self.batch.first + index as u64) as u32,
-                });
-                self.ledger.outstanding.messages += 1;
-                self.ledger.outstanding.bytes += u64::from(size);
-                Arrival::Fresh
-            }
-            Entry::Occupied(held) => {
-                let sequence = full(held.get().sequence, base);
-                self.again(sequence, ack_id);
-                self.batch.set_dead(index);
-                Arrival::Redelivery
-            }
-        }
-    }
-
-    /// A held message came again: its newest id is the one that counts.
-    #[cold]
-    fn again(&mut self, sequence: u64, ack_id: &[u8]) {
-        let ledger = &mut *self.ledger;
-        ledger.counts.redeliveries += 1;
-        if sequence < ledger.decided {
-            ledger.late.push(ack_id.into());
-            return;
-        }
-        let batch = match ledger.batch_of(sequence) {
-            Some(at) => &mut ledger.batches[at],
-            None => &mut self.batch,
-        };
-        let index = batch.index(sequence) as u32;
-        batch
-            .odd
-            .get_or_insert_default()
-            .newest
-            .insert(index, ack_id.into());
     }
 
     /// The sequence number of the first message.
     pub fn first(&self) -> u64 {
         self.batch.first
     }
+
+    /// Tells, by index, the messages that this split holds already. They are not to be emitted again; the ack id of this
+    /// delivery is the one that counts now.
+    pub fn finish(mut self) -> Vec<u32> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Vec<u32> {
+        let mut redelivered = Vec::new();
+        let mut batch = std::mem::take(&mut self.batch);
+        if batch.metas.is_empty() {
+            return redelivered;
+        }
+        batch.ack_ids = Bytes::from(std::mem::take(&mut self.ack_ids));
+        let ledger = &mut *self.ledger;
+        let base = ledger.base();
+        ledger.held.reserve(batch.metas.len());
+        ledger.held.touch(batch.metas.iter().map(|meta| meta.hash));
+        for index in 0..batch.metas.len() {
+            let (hash, size) = (batch.metas[index].hash, batch.metas[index].size);
+            // A message without an id cannot be told from another: it is always fresh.
+            if batch.has_message_id(index) {
+                let holder = ledger.held.find(hash, |sequence| {
+                    let held = ledger.message_id(&batch, full(sequence, base));
+                    held == Some(batch.message_id(index))
+                });
+                if let Some(sequence) = holder {
+                    ledger.again(&mut batch, full(sequence, base), index);
+                    redelivered.push(index as u32);
+                    continue;
+                }
+                ledger
+                    .held
+                    .insert(hash, (batch.first + index as u64) as u32);
+            }
+            ledger.outstanding.messages += 1;
+            ledger.outstanding.bytes += u64::from(size);
+        }
+        ledger.next = batch.end();
+        ledger.batches.push_back(batch);
+        redelivered
+    }
 }
 
 impl Drop for Registration<'_> {
     fn drop(&mut self) {
-        if self.batch.metas.is_empty() {
-            return;
-        }
-        let mut batch = std::mem::take(&mut self.batch);
-        batch.ack_ids = Bytes::from(std::mem::take(&mut self.ack_ids));
-        self.ledger.next = batch.end();
-        self.ledger.batches.push_back(batch);
+        self.end();
     }
 }

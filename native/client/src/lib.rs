@@ -6,6 +6,7 @@ pub mod clock;
 pub mod connect;
 pub mod error;
 pub mod grpc;
+mod held;
 pub mod ids;
 pub mod lease;
 pub mod ledger;

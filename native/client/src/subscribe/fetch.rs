@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use super::split::{Response, Split};
 use crate::error::Error;
-use crate::ledger::Arrival;
 use crate::scan::{self, Received, Span};
 
 /// Ints that describe one message; `docs/boundary.md` has their meaning.
 pub const INDEX_STRIDE: usize = 12;
 
 /// The bit of the last int that says: count it, do not emit it.
-const SKIP: u32 = 1 << 8;
+const SKIP: i32 = 1 << 8;
 
 /// Responses of one split that were taken out of its buffer to be fetched.
 #[derive(Debug)]
@@ -68,30 +67,39 @@ impl Fetch {
                 used += frame.len();
             }
             let bytes = &data[base..used];
-            let mut slots = index[written * INDEX_STRIDE..].chunks_exact_mut(INDEX_STRIDE);
-            let mut put = |found: Received, skip: bool| {
-                if let Some(slot) = slots.next() {
-                    describe(slot, &found, base as u32, skip);
-                    written += 1;
+            let slots = &mut index[written * INDEX_STRIDE..];
+            let mut count = 0;
+            let mut put = |found: &Received| {
+                if let Some(slot) = slots[count * INDEX_STRIDE..].first_chunk_mut() {
+                    describe(slot, found, base as u32);
+                    count += 1;
                 }
             };
-            let scanned = if let Some(mut sequence) = response.first {
-                scan::scan(bytes, |found| {
-                    put(found, ledger.is_dead(sequence));
-                    sequence += 1;
-                })
+            let scanned = if let Some(first) = response.first {
+                let scanned = scan::scan(bytes, |found| put(&found));
+                for (at, slot) in slots.chunks_exact_mut(INDEX_STRIDE).take(count).enumerate() {
+                    if ledger.is_dead(first + at as u64) {
+                        skip(slot);
+                    }
+                }
+                scanned
             } else {
                 let mut registration = ledger.register(
                     response.messages as usize,
                     response.received,
                     response.lease,
                 );
-                scan::scan(bytes, |found| {
+                let scanned = scan::scan(bytes, |found| {
                     let (ack_id, message_id) = (found.ack_id.of(bytes), found.message_id.of(bytes));
-                    let arrival = registration.push(ack_id, message_id, found.message.len);
-                    put(found, arrival == Arrival::Redelivery);
-                })
+                    registration.push(ack_id, message_id, found.message.len);
+                    put(&found);
+                });
+                for at in registration.finish() {
+                    skip(&mut slots[at as usize * INDEX_STRIDE..]);
+                }
+                scanned
             };
+            written += count;
             scanned.map_err(|e| split.unreadable(&e))?;
         }
         let last = self.responses.last().and_then(|response| response.first);
@@ -112,20 +120,25 @@ impl Fetch {
 }
 
 #[inline]
-fn describe(slot: &mut [i32], found: &Received, base: u32, skip: bool) {
+fn describe(slot: &mut [i32; INDEX_STRIDE], found: &Received, base: u32) {
     let at = |span: Span| (span.at + base) as i32;
-    slot[0] = at(found.payload);
-    slot[1] = found.payload.len as i32;
-    slot[2] = at(found.message_id);
-    slot[3] = found.message_id.len as i32;
-    slot[4] = at(found.ordering_key);
-    slot[5] = found.ordering_key.len as i32;
-    slot[6] = at(found.message);
-    slot[7] = found.message.len as i32;
-    slot[8] = (found.publish_seconds >> 32) as i32;
-    slot[9] = found.publish_seconds as i32;
-    slot[10] = found.publish_nanos;
     let attempt = (found.delivery_attempt.max(0) as u32) << 9;
-    let skip = if skip { SKIP } else { 0 };
-    slot[11] = (attempt | skip | found.attributes.min(255)) as i32;
+    *slot = [
+        at(found.payload),
+        found.payload.len as i32,
+        at(found.message_id),
+        found.message_id.len as i32,
+        at(found.ordering_key),
+        found.ordering_key.len as i32,
+        at(found.message),
+        found.message.len as i32,
+        (found.publish_seconds >> 32) as i32,
+        found.publish_seconds as i32,
+        found.publish_nanos,
+        (attempt | found.attributes.min(255)) as i32,
+    ];
+}
+
+fn skip(slot: &mut [i32]) {
+    slot[INDEX_STRIDE - 1] |= SKIP;
 }
