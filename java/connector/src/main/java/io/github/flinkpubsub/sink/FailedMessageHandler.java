@@ -34,10 +34,10 @@ public interface FailedMessageHandler extends Serializable {
     }
 
     /**
-     * Publishes the message to another topic, which must exist, unordered and with attributes that
-     * say what happened: {@code pubsub-failed-connector}, {@code -destination}, {@code -error},
-     * {@code -time} and {@code -subtask}. It is published before the checkpoint completes; when
-     * that fails, the job fails.
+     * Publishes the message to another topic, unordered and with attributes that say what happened:
+     * {@code pubsub-failed-connector}, {@code -destination}, {@code -error}, {@code -time} and
+     * {@code -subtask}. It is published before the checkpoint completes; when that fails, the job
+     * fails.
      */
     static FailedMessageHandler sendToDeadLetterTopic(TopicDestination topic) {
         return new DeadLetter(topic);

@@ -28,8 +28,12 @@ public final class PubSubPublisherOptions implements Serializable {
     private final Duration retryMaxDelay;
     private final Duration retryTotalTimeout;
     private final Duration requestTimeout;
+    private final Duration recoveryInitialBackoff;
+    private final Duration recoveryMaxBackoff;
+    private final int recoveryMaxAttempts;
     private final Duration publishProgressTimeout;
     private final int maxConsecutiveRejections;
+    private final Compression compression;
     private final Duration shutdownTimeout;
 
     private PubSubPublisherOptions(Builder builder) {
@@ -46,8 +50,12 @@ public final class PubSubPublisherOptions implements Serializable {
         retryMaxDelay = builder.retryMaxDelay;
         retryTotalTimeout = builder.retryTotalTimeout;
         requestTimeout = builder.requestTimeout;
+        recoveryInitialBackoff = builder.recoveryInitialBackoff;
+        recoveryMaxBackoff = builder.recoveryMaxBackoff;
+        recoveryMaxAttempts = builder.recoveryMaxAttempts;
         publishProgressTimeout = builder.publishProgressTimeout;
         maxConsecutiveRejections = builder.maxConsecutiveRejections;
+        compression = builder.compression;
         shutdownTimeout = builder.shutdownTimeout;
     }
 
@@ -126,6 +134,21 @@ public final class PubSubPublisherOptions implements Serializable {
         return requestTimeout;
     }
 
+    /** The pause before a topic that was created is tried again. */
+    public Duration recoveryInitialBackoff() {
+        return recoveryInitialBackoff;
+    }
+
+    /** The longest pause of that kind. */
+    public Duration recoveryMaxBackoff() {
+        return recoveryMaxBackoff;
+    }
+
+    /** How often a missing topic is created and tried. */
+    public int recoveryMaxAttempts() {
+        return recoveryMaxAttempts;
+    }
+
     /** How long publishing may make no progress. */
     public Duration publishProgressTimeout() {
         return publishProgressTimeout;
@@ -134,6 +157,11 @@ public final class PubSubPublisherOptions implements Serializable {
     /** Messages in a row that a handler may drop. */
     public int maxConsecutiveRejections() {
         return maxConsecutiveRejections;
+    }
+
+    /** Whether requests are compressed. */
+    public Compression compression() {
+        return compression;
     }
 
     /** What closing a writer may take. */
@@ -157,7 +185,11 @@ public final class PubSubPublisherOptions implements Serializable {
                 .put("retry-max-delay-ms", retryMaxDelay)
                 .put("retry-total-timeout-ms", retryTotalTimeout)
                 .put("request-timeout-ms", requestTimeout)
-                .put("progress-timeout-ms", publishProgressTimeout);
+                .put("recovery-initial-backoff-ms", recoveryInitialBackoff)
+                .put("recovery-max-backoff-ms", recoveryMaxBackoff)
+                .put("recovery-max-attempts", recoveryMaxAttempts)
+                .put("progress-timeout-ms", publishProgressTimeout)
+                .put("compression-threshold-bytes", compression.thresholdBytes());
     }
 
     /** Builds {@link PubSubPublisherOptions}. */
@@ -180,8 +212,12 @@ public final class PubSubPublisherOptions implements Serializable {
         private Duration retryMaxDelay = Duration.ofSeconds(60);
         private Duration retryTotalTimeout = Duration.ofSeconds(600);
         private Duration requestTimeout = Duration.ofSeconds(60);
+        private Duration recoveryInitialBackoff = Duration.ofMillis(500);
+        private Duration recoveryMaxBackoff = Duration.ofSeconds(10);
+        private int recoveryMaxAttempts = 10;
         private Duration publishProgressTimeout = Duration.ofSeconds(600);
         private int maxConsecutiveRejections = 100;
+        private Compression compression = Compression.none();
         private Duration shutdownTimeout = Duration.ofSeconds(30);
 
         private Builder() {}
@@ -300,6 +336,29 @@ public final class PubSubPublisherOptions implements Serializable {
         }
 
         /**
+         * The pause before a topic that was found missing is tried again after its creation; it
+         * doubles with each attempt. 1 ms to 1 day; default 500 ms.
+         */
+        public Builder recoveryInitialBackoff(Duration backoff) {
+            recoveryInitialBackoff =
+                    OptionChecks.within("recoveryInitialBackoff", backoff, MILLISECOND, DAY);
+            return this;
+        }
+
+        /** The longest pause between two such attempts. 1 ms to 1 day; default 10 s. */
+        public Builder recoveryMaxBackoff(Duration backoff) {
+            recoveryMaxBackoff =
+                    OptionChecks.within("recoveryMaxBackoff", backoff, MILLISECOND, DAY);
+            return this;
+        }
+
+        /** How many such attempts there are before the job fails. 1 to 1,000; default 10. */
+        public Builder recoveryMaxAttempts(int attempts) {
+            recoveryMaxAttempts = OptionChecks.within("recoveryMaxAttempts", attempts, 1, 1_000);
+            return this;
+        }
+
+        /**
          * When nothing has been confirmed for so long although messages are in flight, the job
          * fails. 1 s to 1 day; default 600 s.
          */
@@ -320,6 +379,12 @@ public final class PubSubPublisherOptions implements Serializable {
             return this;
         }
 
+        /** Whether requests are compressed; default {@link Compression#none()}. */
+        public Builder compression(Compression compression) {
+            this.compression = OptionChecks.notNull("compression", compression);
+            return this;
+        }
+
         /**
          * What a writer that has not failed takes at most to send what is left when it is closed.
          * Zero to 1 h; default 30 s.
@@ -334,19 +399,31 @@ public final class PubSubPublisherOptions implements Serializable {
         /**
          * Builds the options.
          *
-         * @throws IllegalArgumentException when the first pause between retries is above the
-         *     longest
+         * @throws IllegalArgumentException when a first pause is above the longest
          */
         public PubSubPublisherOptions build() {
-            if (retryInitialDelay.compareTo(retryMaxDelay) > 0) {
+            checkOrder("retryInitialDelay", retryInitialDelay, "retryMaxDelay", retryMaxDelay);
+            checkOrder(
+                    "recoveryInitialBackoff",
+                    recoveryInitialBackoff,
+                    "recoveryMaxBackoff",
+                    recoveryMaxBackoff);
+            return new PubSubPublisherOptions(this);
+        }
+
+        private static void checkOrder(
+                String smaller, Duration first, String larger, Duration longest) {
+            if (first.compareTo(longest) > 0) {
                 throw new IllegalArgumentException(
-                        "retryInitialDelay ("
-                                + retryInitialDelay
-                                + ") must not be above retryMaxDelay ("
-                                + retryMaxDelay
+                        smaller
+                                + " ("
+                                + first
+                                + ") must not be above "
+                                + larger
+                                + " ("
+                                + longest
                                 + ")");
             }
-            return new PubSubPublisherOptions(this);
         }
     }
 }

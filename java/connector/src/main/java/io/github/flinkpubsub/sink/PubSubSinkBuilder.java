@@ -23,6 +23,8 @@ public final class PubSubSinkBuilder<T> {
     @Nullable private TopicDestination topic;
     @Nullable private DestinationResolver<T> destinationResolver;
     @Nullable private PubSubSerializationSchema<T> serializer;
+    private CreateDisposition createDisposition = CreateDisposition.CREATE_IF_NEEDED;
+    @Nullable private TopicCreateOptions topicCreateOptions;
     private FailedMessageHandler failedMessageHandler = FailedMessageHandler.failJob();
     private PubSubPublisherOptions publisherOptions = PubSubPublisherOptions.defaults();
 
@@ -43,6 +45,23 @@ public final class PubSubSinkBuilder<T> {
     /** Makes messages of records. */
     public PubSubSinkBuilder<T> serializer(PubSubSerializationSchema<T> schema) {
         serializer = OptionChecks.notNull("serializer", schema);
+        return this;
+    }
+
+    /**
+     * What happens when a topic does not exist; default {@link CreateDisposition#CREATE_IF_NEEDED}.
+     */
+    public PubSubSinkBuilder<T> createDisposition(CreateDisposition disposition) {
+        createDisposition = OptionChecks.notNull("createDisposition", disposition);
+        return this;
+    }
+
+    /**
+     * The settings of topics that are created; by default the service's. Refused with {@link
+     * CreateDisposition#CREATE_NEVER}.
+     */
+    public PubSubSinkBuilder<T> topicCreateOptions(TopicCreateOptions options) {
+        topicCreateOptions = OptionChecks.notNull("topicCreateOptions", options);
         return this;
     }
 
@@ -112,10 +131,19 @@ public final class PubSubSinkBuilder<T> {
         if (serializer == null) {
             throw new IllegalArgumentException("serializer is missing: set it with serializer(…)");
         }
+        if (topicCreateOptions != null && createDisposition == CreateDisposition.CREATE_NEVER) {
+            throw new IllegalArgumentException(
+                    "topicCreateOptions has no meaning with createDisposition CREATE_NEVER: remove"
+                            + " one of the two");
+        }
         return new PubSubSink<>(
                 new SinkConfig<>(
                         topic == null ? destinationResolver : new OneTopic<>(topic),
                         serializer,
+                        createDisposition,
+                        topicCreateOptions == null
+                                ? TopicCreateOptions.builder().build()
+                                : topicCreateOptions,
                         failedMessageHandler,
                         publisherOptions,
                         connection.build()));

@@ -19,6 +19,8 @@ public final class SinkConfig<T> implements Serializable {
 
     private final DestinationResolver<T> destination;
     private final PubSubSerializationSchema<T> serializer;
+    private final CreateDisposition createDisposition;
+    private final TopicCreateOptions topicCreateOptions;
     private final FailedMessageHandler failedMessageHandler;
     private final PubSubPublisherOptions publisherOptions;
     private final ConnectionOptions connection;
@@ -26,11 +28,15 @@ public final class SinkConfig<T> implements Serializable {
     public SinkConfig(
             DestinationResolver<T> destination,
             PubSubSerializationSchema<T> serializer,
+            CreateDisposition createDisposition,
+            TopicCreateOptions topicCreateOptions,
             FailedMessageHandler failedMessageHandler,
             PubSubPublisherOptions publisherOptions,
             ConnectionOptions connection) {
         this.destination = destination;
         this.serializer = serializer;
+        this.createDisposition = createDisposition;
+        this.topicCreateOptions = topicCreateOptions;
         this.failedMessageHandler = failedMessageHandler;
         this.publisherOptions = publisherOptions;
         this.connection = connection;
@@ -42,6 +48,14 @@ public final class SinkConfig<T> implements Serializable {
 
     public PubSubSerializationSchema<T> serializer() {
         return serializer;
+    }
+
+    public CreateDisposition createDisposition() {
+        return createDisposition;
+    }
+
+    public TopicCreateOptions topicCreateOptions() {
+        return topicCreateOptions;
     }
 
     public FailedMessageHandler failedMessageHandler() {

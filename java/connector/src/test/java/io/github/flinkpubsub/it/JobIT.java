@@ -4,15 +4,21 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import com.google.protobuf.ByteString;
+import com.google.protobuf.Timestamp;
+import com.google.pubsub.v1.GetTopicRequest;
 import com.google.pubsub.v1.PubsubMessage;
+import com.google.pubsub.v1.SeekRequest;
+import com.google.pubsub.v1.Topic;
 
 import io.github.flinkpubsub.PubSubSerializationSchema;
 import io.github.flinkpubsub.SubscriptionDestination;
 import io.github.flinkpubsub.TopicDestination;
+import io.github.flinkpubsub.sink.CreateDisposition;
 import io.github.flinkpubsub.sink.FailedMessageHandler;
 import io.github.flinkpubsub.sink.PubSubPublisherOptions;
 import io.github.flinkpubsub.sink.PubSubSink;
 import io.github.flinkpubsub.sink.PubSubSinkBuilder;
+import io.github.flinkpubsub.sink.TopicCreateOptions;
 import io.github.flinkpubsub.source.DeserializationFailurePolicy;
 import io.github.flinkpubsub.source.OrderingMode;
 import io.github.flinkpubsub.source.PubSubSource;
@@ -199,11 +205,51 @@ class JobIT {
     @Test
     void aMissingTopicIsNamed() {
         StreamExecutionEnvironment env = environment(1);
-        env.fromData("a", "b").sinkTo(sink(s -> s.topic(TopicDestination.of("p", "nowhere"))));
+        env.fromData("a", "b")
+                .sinkTo(
+                        sink(
+                                s ->
+                                        s.topic(TopicDestination.of("p", "nowhere"))
+                                                .createDisposition(
+                                                        CreateDisposition.CREATE_NEVER)));
         assertThat(failure(env::execute))
                 .contains("PubSubException")
                 .contains("NOT_FOUND")
-                .contains("projects/p/topics/nowhere");
+                .contains("projects/p/topics/nowhere")
+                .contains("createDisposition is CREATE_NEVER");
+    }
+
+    @Test
+    void aMissingTopicIsCreated() throws Exception {
+        String created = "projects/p/topics/created";
+        StreamExecutionEnvironment env = environment(2);
+        env.fromData(numbered(100))
+                .sinkTo(
+                        sink(
+                                s ->
+                                        s.topic(TopicDestination.parse(created))
+                                                .topicCreateOptions(
+                                                        TopicCreateOptions.builder()
+                                                                .messageRetention(
+                                                                        Duration.ofHours(1))
+                                                                .label("made-by", "test")
+                                                                .build())));
+        env.execute();
+        Topic topic =
+                server.publisher().getTopic(GetTopicRequest.newBuilder().setTopic(created).build());
+        assertThat(topic.getLabelsMap()).isEqualTo(Map.of("made-by", "test"));
+        assertThat(topic.getMessageRetentionDuration().getSeconds()).isEqualTo(3_600);
+        // Its messages are found again through the topic's own retention.
+        String sub = "projects/p/subscriptions/created-sub";
+        server.createSubscription(sub, created);
+        server.subscriber()
+                .seek(
+                        SeekRequest.newBuilder()
+                                .setSubscription(sub)
+                                .setTime(Timestamp.newBuilder())
+                                .build());
+        assertThat(payloads(server.receive(sub, 100, TIMEOUT_MILLIS)))
+                .isEqualTo(sorted(numbered(100)));
     }
 
     @Test

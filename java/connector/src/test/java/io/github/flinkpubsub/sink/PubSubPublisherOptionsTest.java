@@ -36,6 +36,10 @@ class PubSubPublisherOptionsTest {
         assertThat(options.retryMaxDelay()).isEqualTo(Duration.ofSeconds(60));
         assertThat(options.retryTotalTimeout()).isEqualTo(Duration.ofSeconds(600));
         assertThat(options.requestTimeout()).isEqualTo(Duration.ofSeconds(60));
+        assertThat(options.recoveryInitialBackoff()).isEqualTo(Duration.ofMillis(500));
+        assertThat(options.recoveryMaxBackoff()).isEqualTo(Duration.ofSeconds(10));
+        assertThat(options.recoveryMaxAttempts()).isEqualTo(10);
+        assertThat(options.compression().thresholdBytes()).isEqualTo(-1);
         assertThat(options.publishProgressTimeout()).isEqualTo(Duration.ofSeconds(600));
         assertThat(options.maxConsecutiveRejections()).isEqualTo(100);
         assertThat(options.shutdownTimeout()).isEqualTo(Duration.ofSeconds(30));
@@ -58,6 +62,10 @@ class PubSubPublisherOptionsTest {
                         .retryMaxDelay(Duration.ofMillis(10))
                         .retryTotalTimeout(Duration.ofMillis(11))
                         .requestTimeout(Duration.ofMillis(12))
+                        .recoveryInitialBackoff(Duration.ofMillis(16))
+                        .recoveryMaxBackoff(Duration.ofMillis(17))
+                        .recoveryMaxAttempts(18)
+                        .compression(Compression.gzip(19))
                         .publishProgressTimeout(Duration.ofSeconds(13))
                         .maxConsecutiveRejections(14)
                         .shutdownTimeout(Duration.ofSeconds(15))
@@ -79,7 +87,11 @@ class PubSubPublisherOptionsTest {
                         Map.entry("retry-max-delay-ms", "10"),
                         Map.entry("retry-total-timeout-ms", "11"),
                         Map.entry("request-timeout-ms", "12"),
-                        Map.entry("progress-timeout-ms", "13000"));
+                        Map.entry("recovery-initial-backoff-ms", "16"),
+                        Map.entry("recovery-max-backoff-ms", "17"),
+                        Map.entry("recovery-max-attempts", "18"),
+                        Map.entry("progress-timeout-ms", "13000"),
+                        Map.entry("compression-threshold-bytes", "19"));
     }
 
     @Test
@@ -112,6 +124,18 @@ class PubSubPublisherOptionsTest {
         millis("retryMaxDelay", 1, 86_400_000, (b, d) -> b.retryMaxDelay(d));
         millis("retryTotalTimeout", 1, 86_400_000, (b, d) -> b.retryTotalTimeout(d));
         millis("requestTimeout", 1, 86_400_000, (b, d) -> b.requestTimeout(d));
+        within(
+                "recoveryMaxAttempts",
+                1,
+                1_000,
+                (b, v) -> b.recoveryMaxAttempts(Math.toIntExact(v)));
+        within(
+                "compression",
+                0,
+                10_000_000,
+                (b, v) -> b.compression(Compression.gzip(Math.toIntExact(v))));
+        millis("recoveryInitialBackoff", 1, 86_400_000, (b, d) -> b.recoveryInitialBackoff(d));
+        millis("recoveryMaxBackoff", 1, 86_400_000, (b, d) -> b.recoveryMaxBackoff(d));
         millis("publishProgressTimeout", 1_000, 86_400_000, (b, d) -> b.publishProgressTimeout(d));
         millis("shutdownTimeout", 0, 3_600_000, (b, d) -> b.shutdownTimeout(d));
     }
@@ -132,6 +156,10 @@ class PubSubPublisherOptionsTest {
         refused(
                 PubSubPublisherOptions.builder().retryInitialDelay(Duration.ofSeconds(61))::build,
                 "retryInitialDelay (PT1M1S) must not be above retryMaxDelay (PT1M)");
+        refused(
+                PubSubPublisherOptions.builder().recoveryInitialBackoff(Duration.ofSeconds(11))
+                        ::build,
+                "recoveryInitialBackoff (PT11S) must not be above recoveryMaxBackoff (PT10S)");
     }
 
     private interface Setter<V> {

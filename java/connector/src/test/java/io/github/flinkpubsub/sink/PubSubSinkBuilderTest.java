@@ -44,6 +44,17 @@ class PubSubSinkBuilderTest {
     }
 
     @Test
+    void settingsOfTopicsThatAreNeverCreatedAreRefused() {
+        PubSubSinkBuilder<String> builder =
+                withSerializer()
+                        .topic(TOPIC)
+                        .topicCreateOptions(TopicCreateOptions.builder().build())
+                        .createDisposition(CreateDisposition.CREATE_NEVER);
+        assertThatThrownBy(builder::build)
+                .hasMessageStartingWith("topicCreateOptions has no meaning with createDisposition");
+    }
+
+    @Test
     void badValuesAreNamed() {
         assertThatThrownBy(() -> withSerializer().topic(null)).hasMessage("topic must not be null");
         assertThatThrownBy(() -> withSerializer().failedMessageHandler(null))

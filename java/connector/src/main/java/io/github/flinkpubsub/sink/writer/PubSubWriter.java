@@ -9,6 +9,7 @@ import io.github.flinkpubsub.nativebridge.NativeOptions;
 import io.github.flinkpubsub.nativebridge.NativePublisher;
 import io.github.flinkpubsub.nativebridge.Publisher;
 import io.github.flinkpubsub.nativebridge.PublisherCounter;
+import io.github.flinkpubsub.sink.CreateDisposition;
 import io.github.flinkpubsub.sink.DestinationResolver;
 import io.github.flinkpubsub.sink.FailedMessage;
 import io.github.flinkpubsub.sink.PubSubPublisherOptions;
@@ -101,8 +102,12 @@ public final class PubSubWriter<T> implements SinkWriter<T> {
         config.connection().addTo(options);
         config.publisherOptions().addTo(options);
         // To find the offender costs a request for each message of its batch.
+        boolean create = config.createDisposition() == CreateDisposition.CREATE_IF_NEEDED;
+        if (create) {
+            config.topicCreateOptions().addTo(options);
+        }
         return options.put("isolate-rejected", !config.failsJobOnRejection())
-                .put("create-topics", false);
+                .put("create-topics", create);
     }
 
     @Override

@@ -31,6 +31,8 @@ final class SinkMetrics {
         skipped = group.counter("recordsSkipped");
         gauge("inFlightMessages", publisher, PublisherCounter.IN_FLIGHT_MESSAGES);
         gauge("inFlightBytes", publisher, PublisherCounter.IN_FLIGHT_BYTES);
+        gauge("parkedMessages", publisher, PublisherCounter.PARKED_MESSAGES);
+        gauge("topicsCreated", publisher, PublisherCounter.TOPICS_CREATED);
         gauge("publishRetries", publisher, PublisherCounter.PUBLISH_RETRIES);
         gauge("activePublishers", publisher, PublisherCounter.ACTIVE_TOPICS);
     }

@@ -13,11 +13,13 @@ import io.github.flinkpubsub.PubSubException.Status;
 import io.github.flinkpubsub.PubSubSerializationSchema;
 import io.github.flinkpubsub.TopicDestination;
 import io.github.flinkpubsub.nativebridge.NativeOptions;
+import io.github.flinkpubsub.sink.CreateDisposition;
 import io.github.flinkpubsub.sink.DestinationResolver;
 import io.github.flinkpubsub.sink.FailedMessage;
 import io.github.flinkpubsub.sink.FailedMessageHandler;
 import io.github.flinkpubsub.sink.PubSubPublisherOptions;
 import io.github.flinkpubsub.sink.SinkConfig;
+import io.github.flinkpubsub.sink.TopicCreateOptions;
 
 import org.apache.flink.api.connector.sink2.SinkWriter;
 import org.junit.jupiter.api.AfterEach;
@@ -88,6 +90,8 @@ class PubSubWriterTest {
                         new SinkConfig<>(
                                 destination,
                                 serializer,
+                                CreateDisposition.CREATE_NEVER,
+                                TopicCreateOptions.builder().build(),
                                 handler,
                                 options.build(),
                                 ConnectionOptions.builder().build()),
@@ -422,27 +426,44 @@ class PubSubWriterTest {
         open();
         assertThat(context.metrics.<Long>getGauge("publishRetries").orElseThrow().getValue())
                 .isEqualTo(7);
-        for (String name : List.of("inFlightMessages", "inFlightBytes", "activePublishers")) {
+        for (String name :
+                List.of(
+                        "inFlightMessages",
+                        "inFlightBytes",
+                        "activePublishers",
+                        "parkedMessages",
+                        "topicsCreated")) {
             assertThat(context.metrics.<Long>getGauge(name).orElseThrow().getValue()).isZero();
         }
     }
 
     @Test
     void optionsOfTheNativeClient() {
-        NativeOptions failing = PubSubWriter.nativeOptions(config(FailedMessageHandler.failJob()));
+        NativeOptions failing =
+                PubSubWriter.nativeOptions(
+                        config(FailedMessageHandler.failJob(), CreateDisposition.CREATE_NEVER));
         assertThat(failing.asMap())
                 .containsEntry("isolate-rejected", "false")
                 .containsEntry("create-topics", "false")
+                .doesNotContainKey("topic.label.team")
                 .containsEntry("batch-element-count", "3");
         NativeOptions dropping =
-                PubSubWriter.nativeOptions(config(FailedMessageHandler.logAndDrop()));
-        assertThat(dropping.asMap()).containsEntry("isolate-rejected", "true");
+                PubSubWriter.nativeOptions(
+                        config(
+                                FailedMessageHandler.logAndDrop(),
+                                CreateDisposition.CREATE_IF_NEEDED));
+        assertThat(dropping.asMap())
+                .containsEntry("isolate-rejected", "true")
+                .containsEntry("create-topics", "true")
+                .containsEntry("topic.label.team", "a");
     }
 
-    private SinkConfig<String> config(FailedMessageHandler handler) {
+    private SinkConfig<String> config(FailedMessageHandler handler, CreateDisposition disposition) {
         return new SinkConfig<>(
                 destination,
                 serializer,
+                disposition,
+                TopicCreateOptions.builder().label("team", "a").build(),
                 handler,
                 options.build(),
                 ConnectionOptions.builder().build());
