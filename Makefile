@@ -31,8 +31,8 @@ test: test-rust test-java test-interop ## run every test
 test-rust: tools ## run the tests of the Rust crates
 	$(CARGO) test --workspace --locked
 
-test-java: native ## run the Java tests: units, and jobs against the embedded server
-	$(gradle) test integrationTest -x :interop-java:integrationTest
+test-java: native ## run the Java tests: units, and jobs on Flink 2 and 1.20 against the embedded server
+	$(gradle) test integrationTest flink1Test -x :interop-java:integrationTest
 
 test-interop: native pstest ## run the tests against clients and servers of others
 	$(gradle) :interop-java:integrationTest
