@@ -57,7 +57,18 @@ public final class NativePublisher implements Publisher {
 
     @Override
     public int await(long timeoutMillis) throws IOException {
-        return closed ? CLOSED : PublisherNatives.await(handle, timeoutMillis);
+        if (closed) {
+            return CLOSED;
+        }
+        try {
+            return PublisherNatives.await(handle, timeoutMillis);
+        } catch (IllegalStateException e) {
+            if (closed) {
+                // The task has closed the publisher just before the call.
+                return CLOSED;
+            }
+            throw e;
+        }
     }
 
     @Override

@@ -15,6 +15,10 @@ final class InFlightGate {
 
     private final Publisher publisher;
     private final MailboxExecutor mailbox;
+
+    /** What was in flight after the last append: never too low, as it only falls since. */
+    private final long[] inFlight = new long[2];
+
     private boolean reached;
 
     InFlightGate(Publisher publisher, MailboxExecutor mailbox) {
@@ -25,6 +29,16 @@ final class InFlightGate {
     /** Called when the publisher says that its target is reached. */
     void targetReached() {
         reached = true;
+    }
+
+    /** Is given what is in flight by each append: messages, bytes. */
+    long[] inFlight() {
+        return inFlight;
+    }
+
+    /** Whether an append may have left more than that in flight; asks nobody. */
+    boolean mayBeAbove(long messages, long bytes) {
+        return inFlight[0] > messages || inFlight[1] > bytes;
     }
 
     /** Returns when at most so many messages and bytes are in flight. */

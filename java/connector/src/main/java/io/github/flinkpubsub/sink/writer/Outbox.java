@@ -33,9 +33,6 @@ final class Outbox {
     private final long maxInFlightBytes;
     private final long delayNanos;
 
-    /** What is in flight as the last hand-over left it: never too low, as it only falls since. */
-    private final long[] inFlight = new long[2];
-
     private long oldestNanos;
     private boolean timerSet;
     private boolean handingOver;
@@ -96,7 +93,7 @@ final class Outbox {
         try {
             long messages = maxInFlightMessages - block.count();
             long bytes = maxInFlightBytes - block.length();
-            if (inFlight[0] > messages || inFlight[1] > bytes) {
+            if (gate.mayBeAbove(messages, bytes)) {
                 // A message above the bound goes when nothing else is in flight.
                 gate.await(Math.max(0, messages), Math.max(0, bytes));
             }
@@ -115,7 +112,8 @@ final class Outbox {
 
     private void append() throws IOException {
         long age = System.nanoTime() - oldestNanos;
-        publisher.append(block.data(), block.length(), block.index(), block.count(), age, inFlight);
+        publisher.append(
+                block.data(), block.length(), block.index(), block.count(), age, gate.inFlight());
         metrics.sent(block.count(), block.length());
         block.clear();
     }

@@ -69,6 +69,7 @@ public final class PubSubWriter<T> implements SinkWriter<T> {
                         config.failedMessageHandler(),
                         options.maxConsecutiveRejections(),
                         publisher,
+                        gate,
                         topics,
                         metrics,
                         context.getProcessingTimeService(),
@@ -89,7 +90,13 @@ public final class PubSubWriter<T> implements SinkWriter<T> {
         } catch (Exception e) {
             throw new IOException("the serializer cannot be opened: " + e, e);
         }
-        return create(config, context, NativePublisher.open(nativeOptions(config)));
+        Publisher publisher = NativePublisher.open(nativeOptions(config));
+        try {
+            return create(config, context, publisher);
+        } catch (Throwable t) {
+            publisher.close(0);
+            throw t;
+        }
     }
 
     static <T> PubSubWriter<T> create(

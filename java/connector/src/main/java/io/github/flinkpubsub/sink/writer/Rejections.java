@@ -28,6 +28,7 @@ final class Rejections implements FailedMessageHandler.Context {
 
     private final FailedMessageHandler handler;
     private final Publisher publisher;
+    private final InFlightGate gate;
     private final Topics topics;
     private final SinkMetrics metrics;
     private final ProcessingTimeService clock;
@@ -38,7 +39,6 @@ final class Rejections implements FailedMessageHandler.Context {
     private final MessageBlock block = new MessageBlock(BLOCK_BYTES);
 
     private final Set<Integer> handlerTopics = new HashSet<>();
-    private final long[] inFlight = new long[2];
     private int localInRow;
     private int refusedInRow;
     private long publishedBefore;
@@ -47,6 +47,7 @@ final class Rejections implements FailedMessageHandler.Context {
             FailedMessageHandler handler,
             int maxInRow,
             Publisher publisher,
+            InFlightGate gate,
             Topics topics,
             SinkMetrics metrics,
             ProcessingTimeService clock,
@@ -54,6 +55,7 @@ final class Rejections implements FailedMessageHandler.Context {
         this.handler = handler;
         this.maxInRow = maxInRow;
         this.publisher = publisher;
+        this.gate = gate;
         this.topics = topics;
         this.metrics = metrics;
         this.clock = clock;
@@ -138,7 +140,8 @@ final class Rejections implements FailedMessageHandler.Context {
                     e);
         }
         block.add(message, number);
-        publisher.append(block.data(), block.length(), block.index(), block.count(), 0, inFlight);
+        publisher.append(
+                block.data(), block.length(), block.index(), block.count(), 0, gate.inFlight());
         metrics.sent(block.count(), block.length());
         block.clear();
     }

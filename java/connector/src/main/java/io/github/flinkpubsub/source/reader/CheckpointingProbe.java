@@ -5,11 +5,15 @@ import io.github.flinkpubsub.PubSubException.Status;
 
 import org.apache.flink.api.connector.source.SourceReaderContext;
 import org.apache.flink.configuration.CheckpointingOptions;
+import org.apache.flink.configuration.Configuration;
 import org.apache.flink.streaming.api.operators.StreamingRuntimeContext;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.lang.reflect.Method;
+import java.time.Duration;
+
+import javax.annotation.Nullable;
 
 /**
  * Finds out at the start whether the job checkpoints at all. Flink tells sources only through a
@@ -22,9 +26,17 @@ final class CheckpointingProbe {
 
     private CheckpointingProbe() {}
 
-    /** Throws when the job is known not to checkpoint. */
-    static void check(SourceReaderContext context) throws PubSubException {
-        if (isDisabled(context)) {
+    /**
+     * Throws when the job is known not to checkpoint; warns when checkpoints are so far apart that
+     * leases come near their ceiling.
+     */
+    static void check(SourceReaderContext context, Duration maxAckExtensionPeriod)
+            throws PubSubException {
+        Configuration job = jobConfiguration(context);
+        if (job == null) {
+            return;
+        }
+        if (!CheckpointingOptions.isCheckpointingEnabled(job)) {
             throw new PubSubException(
                     Status.FAILED_PRECONDITION,
                     null,
@@ -32,19 +44,34 @@ final class CheckpointingProbe {
                             + " (execution.checkpointing.interval), or set firstCheckpointTimeout"
                             + " to zero to read without ever acknowledging");
         }
+        Duration interval = job.get(CheckpointingOptions.CHECKPOINTING_INTERVAL);
+        if (isNear(interval, maxAckExtensionPeriod)) {
+            LOG.warn(
+                    "The checkpoint interval ({}) comes near maxAckExtensionPeriod ({}): messages"
+                            + " that a checkpoint has not acknowledged by then are delivered again",
+                    interval,
+                    maxAckExtensionPeriod);
+        }
     }
 
-    private static boolean isDisabled(SourceReaderContext context) {
+    /** A checkpoint may start a whole interval after a message and takes its time, too. */
+    static boolean isNear(Duration interval, Duration maxAckExtensionPeriod) {
+        return interval.multipliedBy(2).compareTo(maxAckExtensionPeriod) > 0;
+    }
+
+    /** Null where this version of Flink does not tell. */
+    @Nullable
+    private static Configuration jobConfiguration(SourceReaderContext context) {
         try {
             Method method = context.getClass().getMethod("getRuntimeContext");
             method.setAccessible(true);
             Object runtimeContext = method.invoke(context);
             return runtimeContext instanceof StreamingRuntimeContext
-                    && !CheckpointingOptions.isCheckpointingEnabled(
-                            ((StreamingRuntimeContext) runtimeContext).getJobConfiguration());
+                    ? ((StreamingRuntimeContext) runtimeContext).getJobConfiguration()
+                    : null;
         } catch (ReflectiveOperationException | RuntimeException e) {
             LOG.debug("Cannot tell at the start whether checkpointing is on", e);
-            return false;
+            return null;
         }
     }
 }

@@ -69,10 +69,16 @@ public final class PubSubSourceReader<T>
             SourceConfig config, PubSubDeserializationSchema<T> schema, SourceReaderContext context)
             throws Exception {
         if (!config.subscriberOptions().firstCheckpointTimeout().isZero()) {
-            CheckpointingProbe.check(context);
+            CheckpointingProbe.check(context, config.subscriberOptions().maxAckExtensionPeriod());
         }
         schema.open(new SchemaContext(context));
-        return create(config, schema, context, NativeSubscriber.open(nativeOptions(config)));
+        Subscriber subscriber = NativeSubscriber.open(nativeOptions(config));
+        try {
+            return create(config, schema, context, subscriber);
+        } catch (Throwable t) {
+            subscriber.close(0);
+            throw t;
+        }
     }
 
     static <T> PubSubSourceReader<T> create(
