@@ -15,7 +15,7 @@ use googleapis_tonic_google_pubsub_v1::google::pubsub::v1 as pb;
 use http::Request;
 use prost::Message;
 use pubsub_emulator::server::grpc;
-use pubsub_emulator::server::wire::{Field, Fields};
+use pubsub_emulator::wire::{Field, Fields};
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
 type Sender = h2::client::SendRequest<Bytes>;

@@ -5,7 +5,7 @@
 //!
 //! A message's way: [`server`] (sockets, HTTP/2, gRPC) → [`service`] (requests) → [`core`] (what
 //! Pub/Sub means, a plain struct) and back. [`control`] makes things go wrong on demand, moves the
-//! time and looks inside. [`bench`] is another server, which does next to nothing, to measure clients.
+//! time and looks inside. [`mod@bench`] is another server, which does next to nothing, to measure clients.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -31,5 +31,6 @@ pub mod seed;
 pub mod server;
 pub mod service;
 pub mod time;
+pub mod wire;
 
 pub use emulator::{Emulator, Options};

@@ -214,7 +214,7 @@ impl Seed {
                 let n = left.min(100);
                 let batch = vec![proto.clone(); n as usize];
                 state
-                    .publish(&topic, batch, now)
+                    .publish(&topic, &batch, now)
                     .map_err(|e| format!("messages: {e}"))?;
                 left -= n;
             }

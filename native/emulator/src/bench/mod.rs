@@ -27,9 +27,9 @@ use tokio::sync::{Notify, mpsc};
 use tonic::Status;
 
 use crate::server::grpc::{self, MessageReader, ResponseBody, StreamItem};
-use crate::server::wire::{Field, Fields};
 use crate::server::{Connection, Handler, Server};
 use crate::service::Method;
+use crate::wire::{Field, Fields};
 
 /// A running bench server.
 #[derive(Debug)]

@@ -3,8 +3,8 @@
 use bytes::BytesMut;
 
 use crate::server::grpc;
-use crate::server::wire::put_varint;
 use crate::time::Time;
+use crate::wire::put_varint;
 
 /// What the messages of a bench server look like.
 #[derive(Clone, Debug)]

@@ -123,7 +123,7 @@ impl Control {
     /// Publishes messages; returns their ids.
     pub fn publish(&self, topic: &str, messages: Vec<PubsubMessage>) -> core::Result<Vec<u64>> {
         self.hub
-            .with(|state, now| state.publish(topic, messages, now))
+            .with(|state, now| state.publish(topic, &messages, now))
     }
 
     /// Creates topics, subscriptions and messages.

@@ -181,7 +181,7 @@ mod tests {
 
     fn lease(seq: u64, deadline: u64) -> Lease {
         Lease {
-            message: Message::new(seq, Time::default(), Default::default()),
+            message: Message::numbered(seq),
             attempts: 1,
             deadline: Time::from_secs(deadline as i64),
             stream: None,

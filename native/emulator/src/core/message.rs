@@ -23,20 +23,21 @@ pub struct Message {
 }
 
 impl Message {
-    /// Takes over what a publisher has sent.
-    pub(crate) fn new(seq: u64, publish_time: Time, mut message: PubsubMessage) -> Arc<Self> {
-        message.message_id = seq.to_string();
-        message.publish_time = Some(publish_time.to_proto());
-        // A copy of its own: a slice would hold on to the whole request.
-        let encoded = message.encode_to_vec().into();
-        let ordering_key =
-            (!message.ordering_key.is_empty()).then(|| message.ordering_key.into_boxed_str());
+    /// The message that is encoded, with its id and publish time, in `encoded`.
+    pub(crate) fn encoded(seq: u64, publish_time: Time, key: &str, encoded: Vec<u8>) -> Arc<Self> {
+        let ordering_key = (!key.is_empty()).then(|| key.into());
         Arc::new(Message {
             seq,
             publish_time,
             ordering_key,
-            encoded,
+            encoded: encoded.into(),
         })
+    }
+
+    /// An empty message, for tests of what holds messages.
+    #[cfg(test)]
+    pub(crate) fn numbered(seq: u64) -> Arc<Self> {
+        Self::encoded(seq, Time::default(), "", Vec::new())
     }
 
     /// Bytes it counts for in flow control.

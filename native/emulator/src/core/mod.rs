@@ -7,6 +7,7 @@
 pub mod ack_id;
 mod error;
 pub mod filter;
+mod incoming;
 mod inspect;
 mod lease;
 pub mod limits;

@@ -59,7 +59,7 @@ fn publish(state: &mut State, messages: &[&str], now: Time) -> Vec<u64> {
     let one = |text: &&str| {
         let (key, data) = text.split_once(':').unwrap_or(("", text));
         state
-            .publish(TOPIC, vec![message(data, key)], now)
+            .publish(TOPIC, &[message(data, key)], now)
             .unwrap()
             .remove(0)
     };

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use googleapis_tonic_google_pubsub_v1::google::pubsub::v1::{PubsubMessage, Topic as Proto, topic};
+use prost::Message as _;
 
 use super::error::{Error, Result};
+use super::incoming::{self, Incoming};
 use super::message::Message;
 use super::names::{self, Kind};
 use super::page::page;
@@ -261,64 +263,74 @@ impl State {
     pub fn publish(
         &mut self,
         topic: &str,
-        messages: Vec<PubsubMessage>,
+        messages: &[PubsubMessage],
+        now: Time,
+    ) -> Result<Vec<u64>> {
+        let encoded: Vec<_> = messages.iter().map(PubsubMessage::encode_to_vec).collect();
+        let slices: Vec<_> = encoded.iter().map(Vec::as_slice).collect();
+        self.publish_encoded(topic, &slices, now)
+    }
+
+    /// The same with encoded messages, which are not decoded.
+    pub fn publish_encoded(
+        &mut self,
+        topic: &str,
+        messages: &[&[u8]],
         now: Time,
     ) -> Result<Vec<u64>> {
         names::check("topic", Kind::Topic, topic)?;
         self.topic(topic)?;
-        validate::messages(&messages)?;
-        Ok(self.publish_unchecked(topic, messages, now))
+        let messages = incoming::check_all(messages)?;
+        let numbers = messages
+            .iter()
+            .map(|message| self.publish_one(topic, message, now))
+            .collect();
+        self.settle_topic(topic, now);
+        Ok(numbers)
     }
 
-    fn publish_unchecked(
-        &mut self,
-        topic: &str,
-        messages: Vec<PubsubMessage>,
-        now: Time,
-    ) -> Vec<u64> {
+    /// Gives one message to all who want it.
+    fn publish_one(&mut self, topic: &str, incoming: &Incoming<'_>, now: Time) -> u64 {
+        self.last_message += 1;
+        let message = incoming.publish(self.last_message, now);
         let Some(entry) = self.topics.get_mut(topic) else {
-            return Vec::new();
+            return self.last_message;
         };
-        let mut numbers = Vec::with_capacity(messages.len());
-        entry.published += messages.len() as u64;
-        for mut message in messages {
-            self.last_message += 1;
-            numbers.push(self.last_message);
-            let mut takers = Vec::with_capacity(entry.subscriptions.len());
-            for id in &entry.subscriptions {
-                let Some(subscription) = self.subscriptions.get_mut(id) else {
+        entry.published += 1;
+        // Decoded for filters only.
+        let mut decoded = None;
+        for id in &entry.subscriptions {
+            let Some(subscription) = self.subscriptions.get_mut(id) else {
+                continue;
+            };
+            if let Some(filter) = &subscription.settings.filter {
+                let decoded = decoded.get_or_insert_with(|| incoming.decode());
+                if !filter.matches(&decoded.attributes) {
+                    subscription.counts.filtered += 1;
                     continue;
-                };
-                match &subscription.settings.filter {
-                    Some(filter) if !filter.matches(&message.attributes) => {
-                        subscription.counts.filtered += 1
-                    }
-                    _ => takers.push(*id),
                 }
             }
-            message.message_id.clear();
-            let message = Message::new(self.last_message, now, message);
-            for id in takers {
-                if let Some(subscription) = self.subscriptions.get_mut(&id) {
-                    subscription.offer(message.clone(), now);
-                }
-            }
-            for snapshot in self
-                .snapshots
-                .values_mut()
-                .filter(|s| s.proto.topic == topic)
-            {
+            subscription.offer(message.clone(), now);
+        }
+        for snapshot in self.snapshots.values_mut() {
+            if snapshot.proto.topic == topic {
                 snapshot.later.push(message.clone());
             }
-            if entry.retention.is_some() {
-                entry.retained.push_back(message);
-            }
         }
+        if entry.retention.is_some() {
+            entry.retained.push_back(message);
+        }
+        self.last_message
+    }
+
+    fn settle_topic(&mut self, topic: &str, now: Time) {
+        let Some(entry) = self.topics.get_mut(topic) else {
+            return;
+        };
         entry.sweep(now);
         for id in entry.subscriptions.clone() {
             self.settle(id, now);
         }
-        numbers
     }
 
     /// Publishes what a subscription gave up, with where it came from in its attributes.
@@ -332,7 +344,7 @@ impl State {
         let topic = policy.topic.clone();
         let (project, short) = names::project_and_id(&subscription.name);
         let (project, short) = (project.to_owned(), short.to_owned());
-        let messages = letters.into_iter().map(|letter| {
+        for letter in letters {
             let mut message = letter.message.decode();
             for (key, value) in [
                 ("DeliveryCount", letter.attempts.to_string()),
@@ -347,9 +359,13 @@ impl State {
                     .attributes
                     .insert(format!("CloudPubSubDeadLetterSource{key}"), value);
             }
-            message
-        });
-        let messages = messages.collect();
-        self.publish_unchecked(&topic, messages, now);
+            // Not checked: the attributes above may well be too many.
+            message.message_id.clear();
+            message.publish_time = None;
+            let encoded = message.encode_to_vec();
+            let incoming = Incoming::trusted(&encoded, &message.ordering_key);
+            self.publish_one(&topic, &incoming, now);
+        }
+        self.settle_topic(&topic, now);
     }
 }

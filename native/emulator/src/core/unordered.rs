@@ -119,7 +119,7 @@ mod tests {
 
     fn queued(seq: u64) -> Queued {
         Queued {
-            message: Message::new(seq, Time::default(), Default::default()),
+            message: Message::numbered(seq),
             attempts: 0,
         }
     }

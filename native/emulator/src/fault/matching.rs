@@ -4,8 +4,8 @@ use googleapis_tonic_google_pubsub_v1::google::pubsub::v1::{PublishRequest, Pubs
 use prost::Message;
 
 use super::rule::{Content, Rule};
-use crate::server::wire::{Field, Fields};
 use crate::service::Method;
+use crate::wire::{Field, Fields};
 
 /// A call as rules see it.
 #[derive(Debug)]

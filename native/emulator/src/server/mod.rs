@@ -3,7 +3,6 @@
 mod connection;
 pub mod grpc;
 pub mod tls;
-pub mod wire;
 
 pub use connection::{Command, Connection};
 

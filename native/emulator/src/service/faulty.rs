@@ -7,7 +7,7 @@ use http::{HeaderMap, Response};
 use tokio::sync::mpsc;
 use tonic::{Code, Status};
 
-use super::subscriber::Forced;
+use super::acks::Forced;
 use super::{Method, PubSub};
 use crate::core::{Delivery, State};
 use crate::fault::{self, Action, Call, Faults, Hit, Order};

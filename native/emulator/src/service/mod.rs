@@ -1,5 +1,6 @@
 //! The gRPC services: from a request to the state and back.
 
+mod acks;
 mod faulty;
 mod hub;
 mod method;
@@ -120,14 +121,12 @@ impl PubSub {
         &self,
         method: Method,
         request: Bytes,
-        forced: Option<subscriber::Forced>,
+        forced: Option<acks::Forced>,
     ) -> Result<Bytes, Status> {
         match method {
             Method::Pull => subscriber::pull(self, request).await,
-            Method::Acknowledge => subscriber::acknowledge(&self.hub, request, forced),
-            Method::ModifyAckDeadline => {
-                subscriber::modify_ack_deadline(&self.hub, request, forced)
-            }
+            Method::Acknowledge => acks::acknowledge(&self.hub, request, forced),
+            Method::ModifyAckDeadline => acks::modify_ack_deadline(&self.hub, request, forced),
             method if method.is_publisher() => publisher::call(&self.hub, method, request),
             method => subscriber::call(&self.hub, method, request),
         }

@@ -6,6 +6,8 @@ use tonic::Status;
 
 use super::{Hub, Method, paths, run};
 use crate::core::limits;
+use crate::server::grpc;
+use crate::wire::{Field, Fields};
 
 /// Answers a unary call of the Publisher service.
 pub(super) fn call(hub: &Hub, method: Method, request: Bytes) -> Result<Bytes, Status> {
@@ -77,10 +79,19 @@ fn publish(hub: &Hub, request: Bytes) -> Result<Bytes, Status> {
             limits::PUBLISH_BYTES
         )));
     }
-    run(hub, request, |state, now, r: pb::PublishRequest| {
-        let ids = state.publish(&r.topic, r.messages, now)?;
-        Ok(pb::PublishResponse {
-            message_ids: ids.iter().map(u64::to_string).collect(),
-        })
-    })
+    let malformed = |_| Status::internal("the request cannot be decoded");
+    let mut topic = &b""[..];
+    let mut messages = Vec::with_capacity(limits::PUBLISH_MESSAGES);
+    for field in Fields::new(&request) {
+        match field.map_err(malformed)? {
+            (1, Field::Bytes(name)) => topic = name,
+            (2, Field::Bytes(message)) => messages.push(message),
+            _ => {}
+        }
+    }
+    // A name that is not text does not have the form of a name either.
+    let topic = String::from_utf8_lossy(topic);
+    let ids = hub.with(|state, now| state.publish_encoded(&topic, &messages, now))?;
+    let message_ids = ids.iter().map(u64::to_string).collect();
+    Ok(grpc::frame(&pb::PublishResponse { message_ids }))
 }

@@ -16,8 +16,8 @@ use crate::core::ack_id::AckIds;
 use crate::core::{Delivery, State, StreamOptions, StreamRef};
 use crate::fault::{Action, Call, Hit};
 use crate::server::grpc::{self, MessageReader, ResponseBody, StreamItem};
-use crate::server::wire::{put_varint, varint_len};
 use crate::server::{Command, Connection};
+use crate::wire::{put_varint, varint_len};
 
 /// Messages and about how many bytes go into one response.
 const RESPONSE_MESSAGES: usize = 1000;

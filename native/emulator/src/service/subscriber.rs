@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use googleapis_tonic_google_pubsub_v1::google::pubsub::v1 as pb;
-use prost::Message as _;
-use tonic::{Code, Status};
+use tonic::Status;
 
 use super::faulty::on_delivery;
 use super::{Hub, Method, PubSub, decode, paths, run};
-use crate::core::{AckResult, Target, limits};
+use crate::core::Target;
 use crate::server::grpc;
 use crate::time::Time;
 
@@ -105,129 +104,6 @@ fn seek(hub: &Hub, request: Bytes) -> Result<Bytes, Status> {
     };
     hub.with(|state, now| state.seek(&request.subscription, &target, now))?;
     Ok(grpc::frame(&pb::SeekResponse {}))
-}
-
-fn check_ack_request_size(len: usize) -> Result<(), Status> {
-    if len > limits::ACK_REQUEST_BYTES {
-        return Err(Status::invalid_argument(format!(
-            "Request payload size exceeds the limit: {} bytes.",
-            limits::ACK_REQUEST_BYTES
-        )));
-    }
-    Ok(())
-}
-
-/// Ids that a fault rule makes fail.
-pub(super) struct Forced {
-    /// The reason told for each.
-    pub reason: String,
-    /// How many, from the first on; all when absent.
-    pub count: Option<usize>,
-}
-
-pub(super) fn acknowledge(
-    hub: &Hub,
-    request: Bytes,
-    forced: Option<Forced>,
-) -> Result<Bytes, Status> {
-    check_ack_request_size(request.len())?;
-    let request: pb::AcknowledgeRequest = decode(request)?;
-    answer_acks(&request.ack_ids, forced, |ids| {
-        hub.with(|state, now| state.acknowledge(&request.subscription, ids, now))
-    })
-}
-
-pub(super) fn modify_ack_deadline(
-    hub: &Hub,
-    request: Bytes,
-    forced: Option<Forced>,
-) -> Result<Bytes, Status> {
-    check_ack_request_size(request.len())?;
-    let request: pb::ModifyAckDeadlineRequest = decode(request)?;
-    let secs = request.ack_deadline_seconds;
-    answer_acks(&request.ack_ids, forced, |ids| {
-        hub.with(|state, now| state.modify_ack_deadline(&request.subscription, ids, secs, now))
-    })
-}
-
-/// Does something to all ids that no rule makes fail. Without exactly-once delivery, ids that have
-/// ended are not reported.
-fn answer_acks(
-    ids: &[String],
-    forced: Option<Forced>,
-    work: impl FnOnce(&[String]) -> crate::core::Result<AckResult>,
-) -> Result<Bytes, Status> {
-    let failing = forced
-        .as_ref()
-        .map_or(0, |f| f.count.unwrap_or(ids.len()).min(ids.len()));
-    let (failing, rest) = ids.split_at(failing);
-    let result = if rest.is_empty() && !failing.is_empty() {
-        AckResult::default()
-    } else {
-        work(rest)?
-    };
-    let reason = forced.as_ref().map_or("", |f| f.reason.as_str());
-    let failing = failing.iter().map(|id| (id.as_str(), reason));
-    let ended = result
-        .failed
-        .iter()
-        .filter(|_| result.exactly_once)
-        .filter_map(|i| rest.get(*i));
-    let ended = ended.map(|id| (id.as_str(), "PERMANENT_FAILURE_INVALID_ACK_ID"));
-    let failures: Vec<_> = failing.chain(ended).collect();
-    if failures.is_empty() {
-        return Ok(grpc::frame(&()));
-    }
-    Err(exactly_once_failure(failures.into_iter()))
-}
-
-#[derive(Clone, PartialEq, prost::Message)]
-struct ErrorInfo {
-    #[prost(string, tag = "1")]
-    reason: String,
-    #[prost(string, tag = "2")]
-    domain: String,
-    #[prost(map = "string, string", tag = "3")]
-    metadata: std::collections::HashMap<String, String>,
-}
-
-#[derive(Clone, PartialEq, prost::Message)]
-struct RpcStatus {
-    #[prost(int32, tag = "1")]
-    code: i32,
-    #[prost(string, tag = "2")]
-    message: String,
-    #[prost(message, repeated, tag = "3")]
-    details: Vec<prost_types::Any>,
-}
-
-/// The status that tells per ack id what went wrong, as the service does: an `ErrorInfo` whose
-/// metadata maps each failed id to its reason.
-pub(crate) fn exactly_once_failure<'a>(
-    failures: impl Iterator<Item = (&'a str, &'a str)>,
-) -> Status {
-    let message = "Some acknowledgement ids in the request were invalid. This could be because the \
-                   acknowledgement ids have expired or the acknowledgement ids were malformed.";
-    let info = ErrorInfo {
-        reason: "EXACTLY_ONCE_ACKID_FAILURE".into(),
-        domain: "pubsub.googleapis.com".into(),
-        metadata: failures
-            .map(|(id, reason)| (id.to_owned(), reason.to_owned()))
-            .collect(),
-    };
-    let status = RpcStatus {
-        code: Code::FailedPrecondition.into(),
-        message: message.into(),
-        details: vec![prost_types::Any {
-            type_url: "type.googleapis.com/google.rpc.ErrorInfo".into(),
-            value: info.encode_to_vec(),
-        }],
-    };
-    Status::with_details(
-        Code::FailedPrecondition,
-        message,
-        status.encode_to_vec().into(),
-    )
 }
 
 /// How long a Pull waits for a message. The service waits for a "bounded amount of time".

@@ -150,7 +150,7 @@ fn each_limit_of_a_message_holds() {
     let with = |change: &dyn Fn(&mut pb::PubsubMessage)| {
         let mut m = message("x", "");
         change(&mut m);
-        state(|_| {}).publish(TOPIC, vec![m], at(0)).map(drop)
+        state(|_| {}).publish(TOPIC, &[m], at(0)).map(drop)
     };
     let attribute = |key: usize, value: usize| ("k".repeat(key), "v".repeat(value));
     for (field, good, bad) in [
@@ -204,7 +204,7 @@ fn each_limit_of_a_message_holds() {
     let mut state = state(|_| {});
     assert!(
         state
-            .publish(TOPIC, vec![message("x", ""); 1000], at(0))
+            .publish(TOPIC, &vec![message("x", ""); 1000], at(0))
             .is_ok()
     );
     for (messages, field) in [
@@ -215,7 +215,7 @@ fn each_limit_of_a_message_holds() {
             "messages[1].ordering_key: ",
         ),
     ] {
-        let error = state.publish(TOPIC, messages, at(0)).unwrap_err();
+        let error = state.publish(TOPIC, &messages, at(0)).unwrap_err();
         assert!(error.message.starts_with(field), "{error}");
     }
     assert_eq!(state.counts(SUB).unwrap().backlog, 1000, "all or nothing");

@@ -174,7 +174,7 @@ fn a_filter_acks_what_does_not_match() {
     let mut wanted = message("a", "");
     wanted.attributes.insert("kind".into(), "x".into());
     state
-        .publish(TOPIC, vec![other, wanted, message("c", "")], at(0))
+        .publish(TOPIC, &[other, wanted, message("c", "")], at(0))
         .unwrap();
     assert_eq!(data(&pull(&mut state, 10, at(0))), ["a"]);
     assert_eq!(state.counts(SUB).unwrap().filtered, 2);

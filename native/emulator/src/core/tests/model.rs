@@ -60,7 +60,7 @@ fn run(steps: Vec<Step>, ordered: bool, exactly_once: bool) -> Result<(), TestCa
                     format!("k{key}")
                 };
                 let id = state
-                    .publish(TOPIC, vec![message("x", &key)], at(now))
+                    .publish(TOPIC, &[message("x", &key)], at(now))
                     .unwrap();
                 published.extend(id);
                 Vec::new()

@@ -178,7 +178,7 @@ fn a_filter_holds_when_seeking() {
     let mut wanted = message("wanted", "");
     wanted.attributes.insert("x".into(), String::new());
     state
-        .publish(TOPIC, vec![message("other", ""), wanted], at(0))
+        .publish(TOPIC, &[message("other", ""), wanted], at(0))
         .unwrap();
     let proto = pb::Subscription {
         filter: "attributes:x".into(),
