@@ -7,6 +7,7 @@
 mod batch;
 mod batcher;
 mod block;
+mod buffers;
 mod core;
 mod driver;
 mod flight;
@@ -31,6 +32,8 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use self::block::Block;
+pub use self::buffers::Buffer;
+use self::buffers::Buffers;
 use self::driver::{Command, Names};
 pub use self::options::{MAX_REQUEST_BYTES, MAX_REQUEST_MESSAGES, PublisherOptions, TopicSettings};
 use self::signals::Signals;
@@ -44,6 +47,8 @@ const WINDOWS: Windows = Windows {
     stream: 1 << 20,
     connection: 4 << 20,
 };
+/// Memory that is kept for [`Publisher::buffer`], in bytes, unless less may be in flight.
+const KEPT_BUFFERS: u64 = 32 << 20;
 /// How long the end of the task is waited for, once nothing is left to do.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -65,6 +70,7 @@ pub struct Publisher {
     options: PublisherOptions,
     names: Names,
     signals: Arc<Signals>,
+    buffers: Arc<Buffers>,
     commands: mpsc::UnboundedSender<Command>,
     task: AbortHandle,
 }
@@ -97,10 +103,12 @@ impl Publisher {
             receiver,
             random,
         ));
+        let kept = options.max_in_flight_bytes.min(KEPT_BUFFERS);
         Self {
             options,
             names,
             signals,
+            buffers: Buffers::new(kept as usize),
             commands,
             task: task.abort_handle(),
         }
@@ -110,6 +118,12 @@ impl Publisher {
     pub fn topic(&self, name: &str) -> Result<u32, Error> {
         let mut names = self.names.write().unwrap_or_else(PoisonError::into_inner);
         names.number(name)
+    }
+
+    /// A buffer to be filled with `len` bytes of messages for [`Publisher::append`]. What is in it at
+    /// first is unspecified. Its memory is used again once the messages are confirmed.
+    pub fn buffer(&self, len: usize) -> Buffer {
+        self.buffers.take(len)
     }
 
     /// Accepts `count` messages.
