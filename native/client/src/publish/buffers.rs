@@ -58,7 +58,7 @@ impl Buffers {
     }
 
     fn give_back(&self, piece: Vec<u8>) {
-        if !(STEP..=MAX).contains(&piece.len()) || piece.len() % STEP != 0 {
+        if !(STEP..=MAX).contains(&piece.len()) || !piece.len().is_multiple_of(STEP) {
             return;
         }
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
