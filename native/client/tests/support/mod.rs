@@ -13,9 +13,11 @@ use h2::server::SendResponse;
 use h2::{Reason, RecvStream, SendStream};
 use http::{HeaderMap, Response, StatusCode};
 use pubsub_client::connect::{Connection, ConnectionOptions};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
+use tokio_rustls::TlsAcceptor;
 
 /// How long anything may take.
 pub const SOON: Duration = Duration::from_secs(20);
@@ -46,6 +48,15 @@ pub struct Server {
 
 impl Server {
     pub async fn start() -> Self {
+        Self::start_with(None).await
+    }
+
+    /// Serves over TLS.
+    pub async fn start_tls(config: rustls::ServerConfig) -> Self {
+        Self::start_with(Some(TlsAcceptor::from(Arc::new(config)))).await
+    }
+
+    async fn start_with(tls: Option<TlsAcceptor>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (sender, calls) = mpsc::unbounded_channel();
@@ -56,7 +67,20 @@ impl Server {
             tokio::spawn(async move {
                 while let Ok((socket, _)) = listener.accept().await {
                     connections.fetch_add(1, Ordering::SeqCst);
-                    tokio::spawn(serve(socket, sender.clone(), orders.subscribe()));
+                    socket.set_nodelay(true).unwrap();
+                    let (sender, orders) = (sender.clone(), orders.subscribe());
+                    let tls = tls.clone();
+                    tokio::spawn(async move {
+                        match tls {
+                            None => serve(socket, sender, orders).await,
+                            Some(tls) => {
+                                // A client that does not trust the certificate goes away.
+                                if let Ok(socket) = tls.accept(socket).await {
+                                    serve(socket, sender, orders).await;
+                                }
+                            }
+                        }
+                    });
                 }
             })
         };
@@ -71,6 +95,10 @@ impl Server {
 
     pub fn address(&self) -> String {
         self.address.to_string()
+    }
+
+    pub fn port(&self) -> u16 {
+        self.address.port()
     }
 
     /// A client of this server.
@@ -116,11 +144,10 @@ impl Drop for Server {
 }
 
 async fn serve(
-    socket: tokio::net::TcpStream,
+    socket: impl AsyncRead + AsyncWrite + Unpin,
     calls: mpsc::UnboundedSender<Call>,
     mut orders: watch::Receiver<Orders>,
 ) {
-    socket.set_nodelay(true).unwrap();
     let first = *orders.borrow_and_update();
     let mut builder = h2::server::Builder::new();
     builder
