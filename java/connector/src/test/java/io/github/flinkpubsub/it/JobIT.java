@@ -44,9 +44,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
+import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.Paths;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -58,6 +61,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /** Jobs on a MiniCluster against the embedded server. */
 @Tag("integration")
@@ -205,7 +209,9 @@ class JobIT {
     @Test
     void aMissingTopicIsNamed() {
         StreamExecutionEnvironment env = environment(1);
-        env.fromData("a", "b")
+        // A source that does not end: Flink may report a lost end of input instead of the failure.
+        server.publish(IN, "a");
+        env.fromSource(texts().build(), WatermarkStrategy.noWatermarks(), "in")
                 .sinkTo(
                         sink(
                                 s ->
@@ -436,7 +442,8 @@ class JobIT {
     @Test
     void aKeyWithoutOrderingNamesTheOption() {
         StreamExecutionEnvironment env = environment(1);
-        env.fromData("a")
+        server.publish(IN, "a");
+        env.fromSource(texts().build(), WatermarkStrategy.noWatermarks(), "in")
                 .sinkTo(
                         sink(
                                 s ->
@@ -560,6 +567,48 @@ class JobIT {
             last[number % 7] = number;
         }
         assertThat(server.pull(ordered, 10)).isEmpty();
+    }
+
+    @Test
+    void cancelledJobsLeaveNoThreadBehind() throws Exception {
+        long nativeThreads = 0;
+        for (int round = 0; round < 4; round++) {
+            server.publish(IN, "m" + round);
+            StreamExecutionEnvironment env = environment(2);
+            env.fromSource(texts().build(), WatermarkStrategy.noWatermarks(), "in")
+                    .sinkTo(sink(s -> s));
+            JobClient job = env.executeAsync();
+            server.receive(OUT_SUB, 1, TIMEOUT_MILLIS);
+            job.cancel().get(1, TimeUnit.MINUTES);
+            awaitNoThread("pubsub-writer-");
+            if (round == 0) {
+                nativeThreads = threads("pubsub-native");
+            }
+        }
+        assertThat(threads("pubsub-native")).isEqualTo(nativeThreads);
+    }
+
+    /** Threads of this process, Java's and others, whose name starts so. */
+    private static long threads(String name) throws IOException {
+        try (Stream<Path> tasks = Files.list(Paths.get("/proc/self/task"))) {
+            return tasks.filter(
+                            task -> {
+                                try {
+                                    return Files.readString(task.resolve("comm")).startsWith(name);
+                                } catch (IOException e) {
+                                    return false;
+                                }
+                            })
+                    .count();
+        }
+    }
+
+    private static void awaitNoThread(String name) throws Exception {
+        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(TIMEOUT_MILLIS);
+        while (threads(name) > 0) {
+            assertThat(System.nanoTime()).as("a thread named " + name).isLessThan(deadline);
+            Thread.onSpinWait();
+        }
     }
 
     private PubSubSourceBuilder<Long> numbers() {
