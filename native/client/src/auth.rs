@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use google_cloud_auth::build_errors;
@@ -24,11 +25,15 @@ pub(crate) struct Auth {
     source: Source,
     quota_project: Option<HeaderValue>,
     current: Mutex<Current>,
+    /// There has been a token.
+    proven: AtomicBool,
 }
 
 enum Source {
     Nobody,
     Default,
+    /// What the default comes to where no file describes credentials.
+    Metadata,
     KeyFile(PathBuf),
 }
 
@@ -48,6 +53,7 @@ impl Auth {
             let _ = rustls::crypto::ring::default_provider().install_default();
             match &options.service_account_key_file {
                 Some(file) => Source::KeyFile(file.clone()),
+                None if no_default_file() => Source::Metadata,
                 None => Source::Default,
             }
         };
@@ -64,6 +70,7 @@ impl Auth {
             }),
             source,
             quota_project,
+            proven: AtomicBool::new(false),
         })
     }
 
@@ -75,7 +82,10 @@ impl Auth {
         };
         if let Some(credentials) = credentials {
             match credentials.headers(Extensions::new()).await {
-                Ok(CacheableResource::New { data, .. }) => headers.extend(data),
+                Ok(CacheableResource::New { data, .. }) => {
+                    self.proven.store(true, Ordering::Relaxed);
+                    headers.extend(data);
+                }
                 // Only answered to those who name a version they have, which we do not.
                 Ok(CacheableResource::NotModified) => {}
                 Err(e) => {
@@ -83,7 +93,7 @@ impl Auth {
                         // The library's task has ended for good; another try needs new credentials.
                         self.refused(generation);
                     }
-                    return Err(token_error(&e));
+                    return Err(self.token_error(&e));
                 }
             }
         }
@@ -91,6 +101,28 @@ impl Auth {
             headers.insert("x-goog-user-project", project.clone());
         }
         Ok(generation)
+    }
+
+    fn token_error(&self, error: &CredentialsError) -> Error {
+        let mut text = format!("no access token: {error}");
+        if let Some((end, _)) = text.char_indices().nth(MAX_TEXT) {
+            text.truncate(end);
+            text.push('…');
+        }
+        if matches!(self.source, Source::Metadata) && !self.proven.load(Ordering::Relaxed) {
+            // Not a machine of the cloud: waiting does not help.
+            let text = format!(
+                "no Application Default Credentials: GOOGLE_APPLICATION_CREDENTIALS is not set, \
+                 gcloud has left none in the home directory, and no metadata server answers; {text}"
+            );
+            return Error::new(Code::Unauthenticated, text);
+        }
+        let code = if error.is_transient() {
+            Code::Unavailable
+        } else {
+            Code::Unauthenticated
+        };
+        Error::new(code, text)
     }
 
     /// Replaces credentials of this generation, once. False when there is nothing to replace them with.
@@ -115,7 +147,7 @@ impl fmt::Debug for Auth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.source {
             Source::Nobody => "Auth(none)",
-            Source::Default => "Auth(application default)",
+            Source::Default | Source::Metadata => "Auth(application default)",
             Source::KeyFile(_) => "Auth(key file)",
         })
     }
@@ -125,7 +157,7 @@ impl Source {
     fn build(&self) -> Result<Option<Credentials>, Error> {
         match self {
             Self::Nobody => Ok(None),
-            Self::Default => credentials::Builder::default()
+            Self::Default | Self::Metadata => credentials::Builder::default()
                 .with_scopes([SCOPE])
                 .build()
                 .map(Some)
@@ -175,16 +207,18 @@ fn what_is_wrong(error: &build_errors::Error) -> &'static str {
     }
 }
 
-fn token_error(error: &CredentialsError) -> Error {
-    let mut text = format!("no access token: {error}");
-    if let Some((end, _)) = text.char_indices().nth(MAX_TEXT) {
-        text.truncate(end);
-        text.push('…');
-    }
-    let code = if error.is_transient() {
-        Code::Unavailable
-    } else {
-        Code::Unauthenticated
+/// Whether no file describes default credentials, by the rules of AIP-4110 and AIP-4113.
+fn no_default_file() -> bool {
+    let named = std::env::var_os("GOOGLE_APPLICATION_CREDENTIALS").is_some();
+    let well_known = match std::env::var_os("APPDATA") {
+        Some(home) if cfg!(windows) => PathBuf::from(home).join("gcloud"),
+        _ => match std::env::var_os("HOME") {
+            Some(home) => PathBuf::from(home).join(".config/gcloud"),
+            None => return !named,
+        },
     };
-    Error::new(code, text)
+    !named
+        && !well_known
+            .join("application_default_credentials.json")
+            .exists()
 }

@@ -19,6 +19,8 @@ use tokio::runtime::Handle;
 
 const PATH: &str = "/google.pubsub.v1.Publisher/Publish";
 const CREDENTIALS: &str = "GOOGLE_APPLICATION_CREDENTIALS";
+/// Where the metadata server is, by the rules of Google's libraries.
+const METADATA: &str = "GCE_METADATA_HOST";
 /// Says to a child where its token service is.
 const TOKEN_SERVICE: &str = "TEST_TOKEN_SERVICE";
 
@@ -98,11 +100,20 @@ async fn refused_credentials_are_renewed_once() {
         r#"{{"type":"authorized_user","client_id":"i","client_secret":"s","refresh_token":"r","token_uri":"{url}"}}"#
     );
     std::fs::write(&file, credentials).unwrap();
+    let mut child = child("refused_credentials_are_renewed_once");
+    child.env(CREDENTIALS, &file).env(TOKEN_SERVICE, &url);
+    succeeds(child).await;
+    assert_eq!(tokens.load(Ordering::SeqCst), 3);
+}
+
+/// This program with one test alone.
+fn child(test: &str) -> Command {
     let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args(["--exact", test, "--nocapture"]);
     child
-        .args(["--exact", "refused_credentials_are_renewed_once", "--nocapture"])
-        .env(CREDENTIALS, &file)
-        .env(TOKEN_SERVICE, &url);
+}
+
+async fn succeeds(mut child: Command) {
     let output = tokio::task::spawn_blocking(move || child.output().unwrap());
     let output = soon(output).await.unwrap();
     assert!(
@@ -111,7 +122,6 @@ async fn refused_credentials_are_renewed_once() {
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr)
     );
-    assert_eq!(tokens.load(Ordering::SeqCst), 3);
 }
 
 async fn with_credentials() {
@@ -156,13 +166,47 @@ async fn with_credentials() {
 }
 
 #[tokio::test]
+async fn no_credentials_anywhere_is_said_at_once() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let nowhere = listener.local_addr().unwrap().to_string();
+    drop(listener);
+    if std::env::var_os(METADATA).is_none() {
+        let home = tempfile::tempdir().unwrap();
+        let mut child = child("no_credentials_anywhere_is_said_at_once");
+        child
+            .env_remove(CREDENTIALS)
+            .env("HOME", home.path())
+            .env(METADATA, &nowhere);
+        return succeeds(child).await;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let ca = directory.path().join("ca.pem");
+    let server = tls_server(&ca).await;
+    let endpoint = format!("localhost:{}", server.port());
+    let file = ca.to_str().unwrap();
+    let connection = connect(&[("endpoint", &endpoint), ("ca-certificate-file", file)]).unwrap();
+    let error = soon(call(&connection)).await.unwrap().unwrap_err();
+    assert_eq!(error.code(), Code::Unauthenticated);
+    let text = error.to_string();
+    assert!(
+        text.contains("no Application Default Credentials: "),
+        "{text}"
+    );
+    // Nothing was sent without an identity.
+    assert_eq!(server.connections(), 0);
+}
+
+#[tokio::test]
 async fn a_key_file_that_cannot_be_used_is_named_and_not_quoted() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("key.json");
     let name = file.to_str().unwrap();
     for (content, why) in [
         (r#"{"private_key": SECRET}"#, "not JSON, at line 1"),
-        (r#"{"private_key": "SECRET"}"#, "not the key of a service account"),
+        (
+            r#"{"private_key": "SECRET"}"#,
+            "not the key of a service account",
+        ),
         (
             r#"{"type": "service_account", "private_key": "SECRET", "client_email": 1}"#,
             "malformed",
