@@ -1,6 +1,5 @@
 //! The control interface over HTTP/JSON. `docs/emulator.md` documents every request.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -14,12 +13,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Control;
-use crate::core::{Counts, MessageState, SubscriptionView, TopicView};
+use super::json::{clock_json, message_json, state_name, subscription_json, topic_json};
 use crate::fault::{Action, Rule};
 use crate::record::{Query as RecordQuery, RecordLimits};
 use crate::seed::{Message, Seed};
 use crate::server::Command;
-use crate::time::Time;
 
 /// What the routes share.
 #[derive(Clone, Debug)]
@@ -143,40 +141,6 @@ async fn state(State(shared): State<Shared>) -> Answer {
     })))
 }
 
-fn topic_json(topic: &TopicView) -> Value {
-    json!({
-        "name": topic.name,
-        "published": topic.published,
-        "retained": topic.retained,
-        "subscriptions": topic.subscriptions,
-    })
-}
-
-fn counts_json(counts: &Counts) -> Value {
-    json!({
-        "backlog": counts.backlog,
-        "outstanding": counts.outstanding,
-        "acked": counts.acked,
-        "delivered": counts.delivered,
-        "nacked": counts.nacked,
-        "expired": counts.expired,
-        "dead_lettered": counts.dead_lettered,
-        "filtered": counts.filtered,
-    })
-}
-
-fn subscription_json(subscription: &SubscriptionView) -> Value {
-    let streams = subscription.streams.iter().map(|(client_id, messages, bytes)| {
-        json!({"client_id": client_id, "outstanding_messages": messages, "outstanding_bytes": bytes})
-    });
-    json!({
-        "name": subscription.name,
-        "topic": subscription.topic,
-        "counts": counts_json(&subscription.counts),
-        "streams": streams.collect::<Vec<_>>(),
-    })
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Named {
@@ -204,11 +168,6 @@ struct MessagesQuery {
 
 async fn messages(State(shared): State<Shared>, Query(query): Query<MessagesQuery>) -> Answer {
     let views = shared.control.messages(&query.subscription)?;
-    let name = |state| match state {
-        MessageState::Waiting => "waiting",
-        MessageState::Outstanding => "outstanding",
-        MessageState::Acked => "acked",
-    };
     if let Some(state) = query.state.as_deref()
         && !["waiting", "outstanding", "acked"].contains(&state)
     {
@@ -218,32 +177,9 @@ async fn messages(State(shared): State<Shared>, Query(query): Query<MessagesQuer
         query
             .state
             .as_deref()
-            .is_none_or(|state| name(v.state) == state)
+            .is_none_or(|state| state_name(v.state) == state)
     });
-    let found = wanted.take(query.limit.unwrap_or(1000)).map(|view| {
-        let mut json = json!({
-            "message_id": view.message.to_string(),
-            "state": name(view.state),
-            "delivery_attempt": view.attempts,
-        });
-        if let Some(deadline) = view.deadline {
-            json["ack_deadline"] = time_json(deadline);
-        }
-        if let Some(ack_id) = &view.ack_id {
-            json["ack_id"] = ack_id.as_str().into();
-        }
-        if let Some(content) = &view.content {
-            let message = content.decode();
-            let shown = &message.data[..message.data.len().min(1024)];
-            json["publish_time"] = time_json(content.publish_time);
-            json["data"] = String::from_utf8_lossy(shown).into();
-            json["data_bytes"] = message.data.len().into();
-            json["ordering_key"] = message.ordering_key.into();
-            let attributes: BTreeMap<_, _> = message.attributes.into_iter().collect();
-            json["attributes"] = json!(attributes);
-        }
-        json
-    });
+    let found = wanted.take(query.limit.unwrap_or(1000)).map(message_json);
     Ok(Json(
         json!({"messages": found.collect::<Vec<_>>(), "total": views.len()}),
     ))
@@ -399,15 +335,6 @@ async fn ack_ids(State(shared): State<Shared>, Body(body): Body<AckIds>) -> Answ
 }
 
 // --- time ---
-
-fn time_json(time: Time) -> Value {
-    time.to_proto().to_string().into()
-}
-
-fn clock_json(control: &Control) -> Value {
-    let now = control.clock().now();
-    json!({"now": time_json(now), "now_nanos": now.nanos(), "stopped": control.clock().is_stopped()})
-}
 
 async fn clock(State(shared): State<Shared>) -> Answer {
     Ok(Json(clock_json(&shared.control)))

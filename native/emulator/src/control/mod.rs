@@ -3,6 +3,7 @@
 //! [`Control`] is the Rust side; [`http`] serves the same as HTTP/JSON.
 
 pub mod http;
+mod json;
 mod page;
 
 use std::sync::Arc;

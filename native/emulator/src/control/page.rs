@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::response::Html;
 
 use super::http::Shared;
-use crate::core::MessageState;
+use super::json::state_name;
 
 /// Messages shown per subscription, and subscriptions for which they are shown.
 const MESSAGES: usize = 10;
@@ -113,11 +113,7 @@ fn messages(html: &mut String, control: &super::Control, subscription: &str) -> 
             continue;
         };
         let message = content.decode();
-        let state = match view.state {
-            MessageState::Waiting => "waiting",
-            MessageState::Outstanding => "outstanding",
-            MessageState::Acked => "acked",
-        };
+        let state = state_name(view.state);
         let data = String::from_utf8_lossy(&message.data[..message.data.len().min(200)]);
         let mut attributes: Vec<_> = message
             .attributes

@@ -5,6 +5,7 @@ mod faulty;
 mod hub;
 mod method;
 mod publisher;
+mod response;
 mod streaming;
 mod streams;
 mod subscriber;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use googleapis_tonic_google_pubsub_v1::google::pubsub::v1 as pb;
 use http::{HeaderMap, Response};
 use prost::Message as _;
@@ -11,13 +11,11 @@ use tokio::sync::mpsc;
 use tonic::Status;
 
 use super::faulty::{Outcome, act, on_delivery};
-use super::{Method, PubSub, decode};
-use crate::core::ack_id::AckIds;
-use crate::core::{Delivery, State, StreamOptions, StreamRef};
+use super::{Method, PubSub, decode, response};
+use crate::core::{State, StreamOptions, StreamRef};
 use crate::fault::{Action, Call, Hit};
 use crate::server::grpc::{self, MessageReader, ResponseBody, StreamItem};
 use crate::server::{Command, Connection};
-use crate::wire::{put_varint, varint_len};
 
 /// Messages and about how many bytes go into one response.
 const RESPONSE_MESSAGES: usize = 1000;
@@ -294,7 +292,7 @@ impl OpenStream {
             response.encode_to_vec()
         });
         let subscription = self.stream.subscription;
-        Ok(Some(encode(
+        Ok(Some(response::encode(
             &deliveries,
             subscription,
             &ack_ids,
@@ -431,57 +429,4 @@ fn split(ids: &[String], failed: &[usize]) -> (Vec<String>, Vec<String>) {
         }
     }
     (bad, good)
-}
-
-/// A framed StreamingPullResponse with these deliveries, followed by the encoded fields in `tail`.
-/// Written by hand, because the messages are kept in encoded form.
-fn encode(
-    deliveries: &[Delivery],
-    subscription: u32,
-    ack_ids: &AckIds,
-    attempts: bool,
-    tail: &[u8],
-) -> Bytes {
-    let ack_id_len = ack_ids.id_len();
-    let ack_id_field = 1 + varint_len(ack_id_len as u64) + ack_id_len;
-    let len_of = |d: &Delivery| {
-        let message = d.message.encoded.len();
-        let attempt = if attempts {
-            1 + varint_len(u64::from(d.attempt))
-        } else {
-            0
-        };
-        ack_id_field + 1 + varint_len(message as u64) + message + attempt
-    };
-    let len: usize = deliveries
-        .iter()
-        .map(|d| {
-            let len = len_of(d);
-            1 + varint_len(len as u64) + len
-        })
-        .sum();
-    let mut head = BytesMut::with_capacity(grpc::PREFIX);
-    grpc::put_prefix(&mut head, len + tail.len());
-    let mut buf = Vec::with_capacity(grpc::PREFIX + len + tail.len());
-    buf.put_slice(&head);
-    for d in deliveries {
-        // StreamingPullResponse.received_messages
-        buf.push(1 << 3 | 2);
-        put_varint(&mut buf, len_of(d) as u64);
-        // ReceivedMessage.ack_id
-        buf.push(1 << 3 | 2);
-        put_varint(&mut buf, ack_id_len as u64);
-        ack_ids.write(subscription, d.lease, &mut buf);
-        // ReceivedMessage.message
-        buf.push(2 << 3 | 2);
-        put_varint(&mut buf, d.message.encoded.len() as u64);
-        buf.extend_from_slice(&d.message.encoded);
-        if attempts {
-            // ReceivedMessage.delivery_attempt
-            buf.push(3 << 3);
-            put_varint(&mut buf, u64::from(d.attempt));
-        }
-    }
-    buf.extend_from_slice(tail);
-    buf.into()
 }
