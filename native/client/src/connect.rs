@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -26,6 +27,8 @@ use crate::error::Error;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A connection with a call on it on which nothing arrives for this long is asked for a sign of life…
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(30);
+/// The interval never grows beyond this.
+const MAX_KEEPALIVE_INTERVAL: Duration = Duration::from_secs(600);
 /// …and given up when none comes.
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(15);
 /// Connections without a call are probed by TCP alone: gRPC servers answer HTTP/2 pings on an idle
@@ -82,6 +85,8 @@ struct Shared {
     unary: Channel,
     auth: Auth,
     api_client: HeaderValue,
+    /// Milliseconds between signs of life on new streams' connections.
+    keepalive: AtomicU64,
 }
 
 type Registry = Mutex<HashMap<(ConnectionOptions, Id), Weak<Shared>>>;
@@ -108,6 +113,7 @@ impl Connection {
             unary: with_windows(endpoint.clone(), UNARY_WINDOWS).connect_lazy(),
             auth: Auth::new(&options)?,
             api_client: HeaderValue::from_static(NAME_AND_VERSION),
+            keepalive: AtomicU64::new(KEEPALIVE_INTERVAL.as_millis() as u64),
             endpoint,
             runtime: runtime.clone(),
             options,
@@ -131,7 +137,31 @@ impl Connection {
     /// starve every other call there.
     pub fn stream_channel(&self, windows: Windows) -> Channel {
         let _context = self.shared.runtime.enter();
-        with_windows(self.shared.endpoint.clone(), windows).connect_lazy()
+        let endpoint = self.shared.endpoint.clone();
+        with_windows(endpoint, windows)
+            .http2_keep_alive_interval(self.keepalive_interval())
+            .connect_lazy()
+    }
+
+    /// After how long a silence a new stream's connection is asked for a sign of life: 30 s at first,
+    /// and twice as long, up to 10 min, each time a server has closed one that was silent.
+    pub fn keepalive_interval(&self) -> Duration {
+        Duration::from_millis(self.shared.keepalive.load(Ordering::Relaxed))
+    }
+
+    /// A connection on which nothing but signs of life was sent for `silence` was closed without a word.
+    ///
+    /// That is how it looks from here when a server closes it for too many pings, as gRPC's in Go and
+    /// Java do when there are more than two in 5 min without data; gRPC's keepalive rules (A8) then ask
+    /// for twice the interval.
+    pub(crate) fn closed_in_silence(&self, silence: Duration) {
+        if silence < self.keepalive_interval() * 2 {
+            return;
+        }
+        let doubled = (self.keepalive_interval() * 2).min(MAX_KEEPALIVE_INTERVAL);
+        self.shared
+            .keepalive
+            .store(doubled.as_millis() as u64, Ordering::Relaxed);
     }
 
     /// Google's generated subscriber client, for admin calls.

@@ -15,6 +15,7 @@ use http::{HeaderMap, Method, Request, Response};
 use http_body_util::BodyExt as _;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 use tonic::Code;
 use tonic::body::Body;
 use tonic::transport::Channel;
@@ -220,6 +221,8 @@ struct Open {
     deframer: Deframer,
     /// What came in the trailers; the messages before them are answered first.
     end: Option<Result<(), Error>>,
+    /// When the next frame was first waited for.
+    silent_since: Option<Instant>,
 }
 
 struct About {
@@ -246,6 +249,7 @@ impl ResponseStream {
                 body,
                 deframer: Deframer::new(max_message),
                 end,
+                silent_since: None,
             })),
             reading: None,
             about: None,
@@ -315,7 +319,10 @@ impl Open {
                 self.deframer.finish()?;
                 return Ok(None);
             }
-            match self.body.frame().await {
+            let since = *self.silent_since.get_or_insert_with(Instant::now);
+            let frame = self.body.frame().await;
+            self.silent_since = None;
+            match frame {
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(data) => self.deframer.push(data),
                     Err(frame) => {
@@ -323,7 +330,10 @@ impl Open {
                         self.end = Some(status.unwrap_or_else(|| Err(no_status())));
                     }
                 },
-                Some(Err(e)) => return Err(transport_error(connection, &e)),
+                Some(Err(e)) => {
+                    connection.closed_in_silence(since.elapsed());
+                    return Err(transport_error(connection, &e));
+                }
                 // Among others, this is how a reset without an error looks.
                 None => return Err(no_status()),
             }

@@ -391,3 +391,22 @@ async fn a_stream_that_is_not_read_holds_up_nothing_else() {
     assert_eq!(server.connections(), 2);
     assert_eq!(next(&mut responses).await.unwrap().len(), size);
 }
+
+#[tokio::test]
+async fn signs_of_life_become_rarer_when_silent_connections_are_closed() {
+    let mut server = Server::start().await;
+    let connection = server.connect();
+    for (silence, before, after) in [(59, 30, 30), (61, 30, 60), (119, 60, 60), (121, 60, 120)] {
+        assert_eq!(connection.keepalive_interval(), Duration::from_secs(before));
+        let (_sender, mut responses, _answers) = opened(&mut server).await;
+        let early = tokio::time::timeout(Duration::from_millis(1), responses.next()).await;
+        assert!(early.is_err());
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(silence)).await;
+        tokio::time::resume();
+        server.cut();
+        let error = failure(&mut responses).await;
+        assert_eq!(error.code(), Code::Unavailable, "{error}");
+        assert_eq!(connection.keepalive_interval(), Duration::from_secs(after));
+    }
+}
