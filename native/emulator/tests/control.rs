@@ -252,6 +252,7 @@ async fn mistakes_are_answered_with_what_is_wrong() {
         ),
         ("/clock/advance", json!({"minutes": 1}), 422, "minutes"),
         ("/ack-ids", json!({"length": 1}), 400, "length"),
+        ("/responses", json!({"max_messages": 0}), 400, "messages"),
         (
             "/redeliver",
             json!({"subscription": "projects/test/subscriptions/none"}),
@@ -301,4 +302,68 @@ async fn a_running_clock_ends_leases_by_itself() {
     // Only the clock is moved: that the lease's time has come is noticed by the server's own timer.
     rig.clock().advance(Duration::from_secs(10));
     assert_ne!(stream.receive(1).await.remove(0).ack_id, first.ack_id);
+}
+
+#[tokio::test]
+async fn the_size_of_responses_can_be_set() {
+    let (mut rig, http) = rig().await;
+    http.post("/responses", json!({"max_bytes": 16 << 20}))
+        .await;
+    let big = common::pb::PubsubMessage {
+        data: vec![b'x'; 4_000_000].into(),
+        ..Default::default()
+    };
+    for _ in 0..3 {
+        rig.publish("orders", vec![big.clone()]).await;
+    }
+    let with_messages = async |stream: &mut common::Stream| {
+        loop {
+            let response = stream.response().await.unwrap().unwrap();
+            if !response.received_messages.is_empty() {
+                return response.received_messages.len();
+            }
+        }
+    };
+    let mut stream = rig.stream("sub-1", |_| {}).await;
+    assert_eq!(with_messages(&mut stream).await, 3);
+    http.post("/responses", json!({"max_messages": 1})).await;
+    rig.publish("orders", vec![message("a"), message("b")])
+        .await;
+    assert_eq!(with_messages(&mut stream).await, 1);
+    assert_eq!(with_messages(&mut stream).await, 1);
+}
+
+#[test]
+fn every_path_and_action_is_documented() {
+    let documented = include_str!("../../../docs/emulator.md");
+    let routes = include_str!("../src/control/http.rs")
+        .split(".route(\"")
+        .skip(1);
+    let routes: Vec<_> = routes.map(|rest| rest.split('"').next().unwrap()).collect();
+    assert!(routes.len() > 15, "{routes:?}");
+    for route in routes {
+        assert!(
+            documented.contains(route),
+            "{route} is not in docs/emulator.md"
+        );
+    }
+    for action in [
+        "status",
+        "silence",
+        "delay",
+        "hold",
+        "goaway",
+        "rst_stream",
+        "drop",
+        "reset",
+        "fail_ack_ids",
+        "duplicate",
+        "reorder",
+    ] {
+        let shown = format!("{{\"type\":\"{action}\"");
+        assert!(
+            documented.contains(&shown),
+            "{action} is not in docs/emulator.md"
+        );
+    }
 }

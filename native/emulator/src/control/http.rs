@@ -18,6 +18,7 @@ use crate::fault::{Action, Rule};
 use crate::record::{Query as RecordQuery, RecordLimits};
 use crate::seed::{Message, Seed};
 use crate::server::Command;
+use crate::service::ResponseLimits;
 
 /// What the routes share.
 #[derive(Clone, Debug)]
@@ -46,6 +47,7 @@ pub fn router(control: Control, address: SocketAddr) -> Router {
         .route("/acks/freeze", post(freeze))
         .route("/acks/release", post(release))
         .route("/ack-ids", post(ack_ids))
+        .route("/responses", post(responses))
         .route("/clock", get(clock))
         .route("/clock/advance", post(advance))
         .route("/clock/stop", post(stop))
@@ -331,6 +333,20 @@ struct AckIds {
 
 async fn ack_ids(State(shared): State<Shared>, Body(body): Body<AckIds>) -> Answer {
     shared.control.set_ack_id_len(body.length)?;
+    empty()
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Responses {
+    max_messages: Option<usize>,
+    max_bytes: Option<usize>,
+}
+
+async fn responses(State(shared): State<Shared>, Body(body): Body<Responses>) -> Answer {
+    let messages = body.max_messages.unwrap_or(ResponseLimits::MESSAGES);
+    let bytes = body.max_bytes.unwrap_or(ResponseLimits::BYTES);
+    shared.control.set_response_limits(messages, bytes)?;
     empty()
 }
 

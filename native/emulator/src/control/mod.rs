@@ -18,7 +18,7 @@ use crate::fault::{Action, Faults, Rule};
 use crate::record::{RecordLimits, Recorder};
 use crate::seed::Seed;
 use crate::server::{Command, Connections};
-use crate::service::{Hub, Method, OpenStreams};
+use crate::service::{Hub, Method, OpenStreams, ResponseLimits};
 
 /// Controls one server. Cheap to clone; all methods may be called from any thread and take effect
 /// before they return.
@@ -28,8 +28,12 @@ pub struct Control {
     faults: Arc<Faults>,
     recorder: Arc<Recorder>,
     streams: Arc<OpenStreams>,
+    limits: Arc<ResponseLimits>,
     connections: Arc<Connections>,
 }
+
+/// The largest limit of a response's bytes. One message may still go beyond.
+const MAX_RESPONSE_BYTES: usize = 64 << 20;
 
 /// The id of the rule that [`Control::freeze_acks`] adds.
 const FREEZE: &str = "freeze-acks";
@@ -41,6 +45,7 @@ impl Control {
             faults: service.faults.clone(),
             recorder: service.recorder.clone(),
             streams: service.streams.clone(),
+            limits: service.limits.clone(),
             connections,
         }
     }
@@ -121,6 +126,20 @@ impl Control {
         Ok(())
     }
 
+    /// From now on, a response on a stream holds at most `messages` messages, and none is added once
+    /// it has `bytes` bytes. Defaults: 1,000 and 512 KiB.
+    pub fn set_response_limits(&self, messages: usize, bytes: usize) -> Result<(), String> {
+        let max = MAX_RESPONSE_BYTES;
+        if messages == 0 {
+            return Err("messages: must be at least 1".into());
+        }
+        if !(1..=max).contains(&bytes) {
+            return Err(format!("bytes: {bytes} is not within 1 and {max}"));
+        }
+        self.limits.set(messages, bytes);
+        Ok(())
+    }
+
     /// Publishes messages; returns their ids.
     pub fn publish(&self, topic: &str, messages: Vec<PubsubMessage>) -> core::Result<Vec<u64>> {
         self.hub
@@ -153,10 +172,12 @@ impl Control {
     }
 
     /// Deletes all topics, subscriptions, snapshots, rules and records. Open streams end with
-    /// `NOT_FOUND`, held calls go on. The clock stays as it is.
+    /// `NOT_FOUND`, held calls go on, responses have their usual size. The clock stays as it is.
     pub fn reset(&self) {
         self.faults.clear();
         self.recorder.clear();
+        self.limits
+            .set(ResponseLimits::MESSAGES, ResponseLimits::BYTES);
         self.hub.with(|state, _| state.clear());
     }
 }

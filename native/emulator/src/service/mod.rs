@@ -12,6 +12,7 @@ mod subscriber;
 
 pub use hub::Hub;
 pub use method::Method;
+pub use response::ResponseLimits;
 pub use streams::OpenStreams;
 
 use std::sync::Arc;
@@ -54,6 +55,7 @@ pub struct PubSub {
     pub(crate) faults: Arc<Faults>,
     pub(crate) recorder: Arc<Recorder>,
     pub(crate) streams: Arc<OpenStreams>,
+    pub(crate) limits: Arc<ResponseLimits>,
     token: Option<TokenCheck>,
 }
 
@@ -65,6 +67,7 @@ impl PubSub {
             faults: Arc::default(),
             recorder: Arc::default(),
             streams: Arc::default(),
+            limits: Arc::default(),
             token,
         }
     }

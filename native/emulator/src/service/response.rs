@@ -1,4 +1,6 @@
-//! The encoded form of a StreamingPullResponse.
+//! How much goes into a StreamingPullResponse, and its encoded form.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::{BufMut, Bytes, BytesMut};
 
@@ -6,6 +8,43 @@ use crate::core::Delivery;
 use crate::core::ack_id::AckIds;
 use crate::server::grpc;
 use crate::wire::{put_varint, varint_len};
+
+/// How much goes into one response. Can be changed while streams are open.
+#[derive(Debug)]
+pub struct ResponseLimits {
+    messages: AtomicUsize,
+    bytes: AtomicUsize,
+}
+
+impl Default for ResponseLimits {
+    fn default() -> Self {
+        ResponseLimits {
+            messages: AtomicUsize::new(Self::MESSAGES),
+            bytes: AtomicUsize::new(Self::BYTES),
+        }
+    }
+}
+
+impl ResponseLimits {
+    /// Messages, unless set otherwise.
+    pub const MESSAGES: usize = 1000;
+    /// Bytes after which no further message is added, unless set otherwise.
+    pub const BYTES: usize = 512 << 10;
+
+    /// Sets both, for the responses from now on.
+    pub(crate) fn set(&self, messages: usize, bytes: usize) {
+        self.messages.store(messages, Ordering::Relaxed);
+        self.bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Messages and bytes.
+    pub(super) fn get(&self) -> (usize, usize) {
+        (
+            self.messages.load(Ordering::Relaxed),
+            self.bytes.load(Ordering::Relaxed),
+        )
+    }
+}
 
 /// A framed StreamingPullResponse with these deliveries, followed by the encoded fields in `tail`.
 /// Written by hand, because the messages are kept in encoded form.

@@ -17,10 +17,6 @@ use crate::fault::{Action, Call, Hit};
 use crate::server::grpc::{self, MessageReader, ResponseBody, StreamItem};
 use crate::server::{Command, Connection};
 
-/// Messages and about how many bytes go into one response.
-const RESPONSE_MESSAGES: usize = 1000;
-const RESPONSE_BYTES: usize = 512 << 10;
-
 /// Opens the stream, and answers with what its task sends.
 pub(super) async fn serve(
     service: &Arc<PubSub>,
@@ -253,10 +249,11 @@ impl OpenStream {
     /// The next response, if the stream may have one.
     fn take(&self, progress: &mut Progress) -> Result<Option<Bytes>, Status> {
         let until = progress.triggers.last().and_then(|hit| hit.after_messages);
-        let max = until.map_or(RESPONSE_MESSAGES as u64, |until| until - progress.sent);
-        let max = max.min(RESPONSE_MESSAGES as u64) as usize;
+        let (most, bytes) = self.service.limits.get();
+        let left = until.map_or(u64::MAX, |until| until - progress.sent);
+        let max = usize::try_from(left).unwrap_or(usize::MAX).min(most);
         let taken = self.service.hub.with(|state, now| {
-            let mut deliveries = state.take_for_stream(self.stream, max, RESPONSE_BYTES, now)?;
+            let mut deliveries = state.take_for_stream(self.stream, max, bytes, now)?;
             progress.sent += deliveries.len() as u64;
             let subscription = (self.subscription.as_str(), self.stream.subscription);
             let method = Method::StreamingPull;
