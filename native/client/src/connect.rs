@@ -229,7 +229,7 @@ fn endpoint(options: &ConnectionOptions) -> Result<Endpoint, Error> {
         .http2_keep_alive_interval(KEEPALIVE_INTERVAL)
         .keep_alive_timeout(KEEPALIVE_TIMEOUT)
         .keep_alive_while_idle(false)
-        .max_frame_size(MAX_FRAME);
+        .max_frame_size(std::env::var("FRAME").map_or(MAX_FRAME, |f| f.parse().unwrap()));
     if options.emulator {
         return Ok(endpoint);
     }

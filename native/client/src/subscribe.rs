@@ -7,6 +7,7 @@ mod acks;
 mod counters;
 mod fetch;
 mod options;
+mod pending;
 mod split;
 mod stream;
 
@@ -17,6 +18,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use self::counters::Counters;
 pub use self::counters::Counts;
@@ -188,7 +190,12 @@ impl Subscriber {
     /// Removes a split: its streams end, and what was not fetched is given back. What was fetched can still be sealed and
     /// acked.
     pub fn remove_split(&self, split: u32) -> Result<(), Error> {
-        self.split(split)?.close(false);
+        let split = self.split(split)?;
+        split.stop();
+        self.shared.spawn(async move {
+            split.streams.none().await;
+            split.give_back_held(false);
+        });
         Ok(())
     }
 
@@ -277,6 +284,7 @@ impl Subscriber {
             buffer.in_line = true;
             self.shared.line().splits.push_back(Arc::clone(split));
         }
+        buffer.fetching = true;
         drop(buffer);
         if was_full {
             split.changed.notify_waiters();
@@ -379,16 +387,28 @@ impl Subscriber {
         self.shared.ready.notify_all();
         let splits = self.shared.splits().clone();
         for split in &splits {
-            split.close(true);
+            split.stop();
         }
-        let all_answered = async {
-            for split in &splits {
-                split.acks.idle().await;
-            }
-        };
         let runtime = self.shared.connection.runtime();
-        let answered =
-            runtime.block_on(async { tokio::time::timeout(timeout, all_answered).await });
+        let answered = runtime.block_on(async {
+            let end = Instant::now() + timeout;
+            let streams_ended = async {
+                for split in &splits {
+                    split.streams.none().await;
+                }
+            };
+            // Whatever the streams do, half of the time is for giving back.
+            let _ = tokio::time::timeout(timeout / 2, streams_ended).await;
+            for split in &splits {
+                split.give_back_held(true);
+            }
+            let all_answered = async {
+                for split in &splits {
+                    split.acks.pending.none().await;
+                }
+            };
+            tokio::time::timeout_at(end, all_answered).await
+        });
         if answered.is_err() {
             tracing::warn!(
                 "closed after {timeout:?} with acks or nacks unanswered: their messages may come again"

@@ -175,8 +175,10 @@ impl Fixture {
         while !reached(self) {
             assert!(
                 Instant::now() < end,
-                "waited for: {what}; {:?}",
-                self.counts()
+                "waited for: {what}; {:?}; on the server {:?}, streams {:?}",
+                self.counts(),
+                self.on_server(),
+                self.streams()
             );
             std::thread::yield_now();
         }
@@ -498,11 +500,99 @@ fn exactly_once_deliveries_are_confirmed_and_acked_id_by_id() {
     assert_eq!(fixture.counts().acks_failed, 0);
 }
 
+#[test]
+fn what_is_being_fetched_stays_before_what_is_buffered() {
+    let options = SubscriberOptions {
+        max_records_per_fetch: 1,
+        ..SubscriberOptions::default()
+    };
+    let fixture = Fixture::new(options);
+    fixture.subscriber.add_split(SUBSCRIPTION).unwrap();
+    fixture.publish(&[b"first"], "");
+    fixture.wait("delivery", |f| f.counts().buffered_messages == 1);
+    let Fetched::Messages(fetch) = fixture.subscriber.fetch(DEADLINE, 1_000, 10).unwrap() else {
+        panic!("a message was buffered");
+    };
+    fixture.publish(&[b"second"], "");
+    fixture.wait("delivery", |f| f.counts().buffered_messages == 1);
+    // The second one's lease comes up for extension while the first one is on its way to the caller.
+    fixture.pass(Duration::from_secs(45));
+    let (mut data, mut index) = ([0; 1_000], [0; INDEX_STRIDE]);
+    assert_eq!(fetch.write(&mut data, &mut index).unwrap().first, 0);
+    fixture.pass(Duration::from_secs(1));
+    fixture.wait("extension", |f| f.counts().lease_extensions == 2);
+    let second = fixture.fetch_all(1);
+    assert_eq!(
+        (second[0].payload.as_slice(), second[0].sequence),
+        (b"second".as_slice(), 1)
+    );
+}
+
+#[test]
+fn a_long_pause_gives_back_what_is_on_its_way_and_still_notices_a_fatal_error() {
+    let fixture = Fixture::new(SubscriberOptions::default());
+    fixture.subscriber.add_split(SUBSCRIPTION).unwrap();
+    fixture.publish(&[b"held"], "");
+    fixture.wait("delivery", |f| f.counts().buffered_messages == 1);
+    fixture.subscriber.pause(0, true).unwrap();
+    for _ in 0..40 {
+        fixture.publish(&[b"more"], "");
+    }
+    // Half a lease later the stream is let go; the one that watches holds a single message.
+    fixture.wait("leases", |f| f.on_server().1 == 41);
+    fixture.wait("watching", |f| {
+        // Slowly enough for leases to be extended over the network.
+        std::thread::park_timeout(Duration::from_millis(20));
+        f.pass(Duration::from_secs(1));
+        let leases = f.on_server().1;
+        f.streams() == 1 && leases < 10 && f.counts().buffered_messages == leases as u64
+    });
+    assert_eq!(fixture.on_server().0, 41);
+    // Nothing is lost and nothing comes twice.
+    fixture.subscriber.pause(0, false).unwrap();
+    fixture.fetch_all(41);
+    fixture.subscriber.pause(0, true).unwrap();
+    fixture.delete_subscription();
+    assert_eq!(fixture.failure().code(), Code::NotFound);
+}
+
+#[test]
+fn close_gives_back_what_was_never_read() {
+    let fixture = Fixture::new(SubscriberOptions::default());
+    fixture.subscriber.add_split(SUBSCRIPTION).unwrap();
+    fixture.publish(&[b"held"], "");
+    fixture.wait("delivery", |f| f.counts().buffered_messages == 1);
+    fixture.subscriber.pause(0, true).unwrap();
+    fixture.publish(&vec![b"more".as_slice(); 100], "");
+    fixture.wait("leases", |f| f.on_server().1 == 101);
+    fixture.subscriber.close(DEADLINE);
+    assert_eq!(fixture.on_server(), (101, 0));
+}
+
 impl Fixture {
+    fn delete_subscription(&self) {
+        let subscription = SUBSCRIPTION.to_owned();
+        let request = pb::DeleteSubscriptionRequest { subscription };
+        self.runtime.block_on(async {
+            let mut client = self.connection.admin_subscriber();
+            client.delete_subscription(request).await.unwrap();
+        });
+    }
+
+    /// Streams of the subscription that are open on the server.
+    fn streams(&self) -> usize {
+        self.emulator.hub().with(|state, _| {
+            let views = state.subscription_views();
+            views.iter().map(|view| view.streams.len()).sum()
+        })
+    }
+
     fn failure(&self) -> Error {
         let end = Instant::now() + DEADLINE;
         loop {
             assert!(Instant::now() < end, "no failure came");
+            // A stream that is not read notices it only when it is let go.
+            self.pass(Duration::from_secs(10));
             if let Err(error) = self.fetch(Duration::from_millis(100)) {
                 return error;
             }

@@ -1,13 +1,13 @@
 //! Acknowledge and ModifyAckDeadline: unary calls, so that they outlive any stream.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use hashbrown::HashMap;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
+use super::pending::Pending;
 use crate::connect::Connection;
 use crate::error::Error;
 use crate::grpc::{self, Message, Routing};
@@ -46,8 +46,8 @@ pub(crate) struct AckCaller {
     connection: Connection,
     subscription: Arc<str>,
     calls: Semaphore,
-    pending: AtomicUsize,
-    idle: Notify,
+    /// Requests that are not answered yet.
+    pub pending: Arc<Pending>,
 }
 
 impl AckCaller {
@@ -56,25 +56,7 @@ impl AckCaller {
             connection,
             subscription,
             calls: Semaphore::new(CALLS),
-            pending: AtomicUsize::new(0),
-            idle: Notify::new(),
-        }
-    }
-
-    /// Counts a request as pending until the guard is dropped.
-    pub(crate) fn begin(self: &Arc<Self>) -> Pending {
-        self.pending.fetch_add(1, Ordering::Relaxed);
-        Pending(Arc::clone(self))
-    }
-
-    /// Returns when no request is pending.
-    pub(crate) async fn idle(&self) {
-        loop {
-            let idle = self.idle.notified();
-            if self.pending.load(Ordering::Acquire) == 0 {
-                return;
-            }
-            idle.await;
+            pending: Arc::default(),
         }
     }
 
@@ -151,18 +133,6 @@ impl AckCaller {
             }
             tracing::debug!(subscription = %self.subscription, %error, "will ask again");
             tokio::time::sleep(wait).await;
-        }
-    }
-}
-
-/// A request that is not answered yet.
-#[derive(Debug)]
-pub(crate) struct Pending(Arc<AckCaller>);
-
-impl Drop for Pending {
-    fn drop(&mut self) {
-        if self.0.pending.fetch_sub(1, Ordering::Release) == 1 {
-            self.0.idle.notify_waiters();
         }
     }
 }

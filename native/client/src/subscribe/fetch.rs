@@ -119,6 +119,12 @@ impl Fetch {
     }
 }
 
+impl Drop for Fetch {
+    fn drop(&mut self) {
+        self.split.fetch_ended();
+    }
+}
+
 #[inline]
 fn describe(slot: &mut [i32; INDEX_STRIDE], found: &Received, base: u32) {
     let at = |span: Span| (span.at + base) as i32;

@@ -12,6 +12,7 @@ use tokio::sync::{Notify, oneshot};
 use super::acks::AckCaller;
 use super::counters::Counters;
 use super::options::SubscriberOptions;
+use super::pending::Pending;
 use crate::clock::Clock;
 use crate::connect::Connection;
 use crate::error::Error;
@@ -53,6 +54,9 @@ pub(crate) struct Buffer {
     pub closed: bool,
     /// Whether the split waits in the subscriber's line of splits to fetch from.
     pub in_line: bool,
+    /// Responses were taken out and are not in the ledger yet. Sequence numbers follow the order of fetching, so nothing
+    /// behind them may be registered meanwhile.
+    pub fetching: bool,
 }
 
 impl Buffer {
@@ -88,6 +92,8 @@ pub(crate) struct Split {
     buffer: Mutex<Buffer>,
     ledger: Mutex<Ledger>,
     pub acks: Arc<AckCaller>,
+    /// Streams that are open.
+    pub streams: Arc<Pending>,
     /// Wakes the streams: there may be room again, or the split was paused, resumed or closed.
     pub changed: Notify,
     /// The service said that acks of this subscription are answered id by id.
@@ -118,6 +124,7 @@ impl Split {
             buffer: Mutex::default(),
             ledger: Mutex::new(Ledger::new(&subscription)),
             subscription,
+            streams: Arc::default(),
             changed: Notify::new(),
             exactly_once: AtomicBool::new(false),
             confirming: tokio::sync::Mutex::default(),
@@ -172,30 +179,23 @@ impl Split {
         }
         let bytes = response.contiguous();
         let mut ledger = self.ledger();
-        let mut registration = ledger.register(
-            response.messages as usize,
-            response.received,
-            response.lease,
-        );
-        response.first = Some(registration.first());
-        scan::scan(&bytes, |found| {
-            registration.push(
-                found.ack_id.of(&bytes),
-                found.message_id.of(&bytes),
-                found.message.len,
-            );
-        })
+        response.first = Some(ledger.next_sequence());
+        register(&mut ledger, response, &bytes)
     }
 
-    /// Registers what is buffered, in its order, as far as `until` says of the lease that it is to be known.
-    fn register_buffered(&self, until: impl Fn(&Response) -> bool) -> Result<(), ScanError> {
+    /// Registers what is buffered, in its order, up to the last response that `wanted` accepts. `false` when this cannot
+    /// be done just now.
+    fn register_buffered(&self, wanted: impl Fn(&Response) -> bool) -> Result<bool, ScanError> {
         let mut buffer = self.buffer();
+        if buffer.fetching && !buffer.closed {
+            return Ok(false);
+        }
         let Some(last) = buffer
             .responses
             .iter()
-            .rposition(|response| response.first.is_none() && until(response))
+            .rposition(|response| response.first.is_none() && wanted(response))
         else {
-            return Ok(());
+            return Ok(true);
         };
         for at in 0..=last {
             if buffer.responses[at].first.is_none() {
@@ -203,7 +203,15 @@ impl Split {
                 buffer.unregistered -= u64::from(buffer.responses[at].messages);
             }
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// What was fetched is in the ledger.
+    pub(crate) fn fetch_ended(&self) {
+        self.buffer().fetching = false;
+        if self.is_exactly_once() {
+            self.changed.notify_waiters();
+        }
     }
 
     /// Puts a response that was received at once, and under an exactly-once subscription only after the service has
@@ -214,9 +222,7 @@ impl Split {
         if self.is_exactly_once() {
             // One response after the other: their order in the ledger is their order in the buffer.
             let _turn = self.confirming.lock().await;
-            // Sequence numbers follow the order of the buffer, so everything before it is registered first.
-            self.register_buffered(|_| true)
-                .map_err(|e| self.unreadable(&e))?;
+            self.register_all_buffered().await?;
             self.confirm_leases(&mut response).await?;
             self.send_late_acks();
             self.store(response);
@@ -224,6 +230,36 @@ impl Split {
             self.store(response);
         }
         Ok(())
+    }
+
+    /// Sequence numbers follow the order of the buffer, so everything before a new response is registered first.
+    async fn register_all_buffered(&self) -> Result<(), Error> {
+        loop {
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            if self
+                .register_buffered(|_| true)
+                .map_err(|e| self.unreadable(&e))?
+            {
+                return Ok(());
+            }
+            changed.await;
+        }
+    }
+
+    /// Gives back what was received and shall not be emitted.
+    pub(crate) fn give_back(self: &Arc<Self>, mut response: Response) -> Result<(), ScanError> {
+        self.counters.received.add(u64::from(response.messages));
+        let bytes = response.contiguous();
+        let mut ledger = self.ledger();
+        let first = ledger.next_sequence();
+        let registered = register(&mut ledger, &response, &bytes);
+        let sets = ledger.nack_from(first);
+        drop(ledger);
+        self.spawn_nacks(sets);
+        self.send_late_acks();
+        registered
     }
 
     fn store(&self, response: Response) {
@@ -303,7 +339,7 @@ impl Split {
 
     fn spawn_extend(self: &Arc<Self>, set: IdSet, seconds: u32) {
         let split = Arc::clone(self);
-        let pending = self.acks.begin();
+        let pending = self.acks.pending.begin();
         self.connection.runtime().spawn(async move {
             // Half a lease later the next extension is better than this one.
             let limit = Duration::from_secs(u64::from(seconds)) / 2;
@@ -327,7 +363,7 @@ impl Split {
 
     fn spawn_ack_only(&self, set: IdSet) {
         let acks = Arc::clone(&self.acks);
-        let pending = self.acks.begin();
+        let pending = self.acks.pending.begin();
         self.connection.runtime().spawn(async move {
             acks.acknowledge(&set).await;
             drop(pending);
@@ -344,7 +380,7 @@ impl Split {
                 self.counters.acks_requested.add(set.len() as u64);
                 let (answered, receiver) = oneshot::channel();
                 let split = Arc::clone(self);
-                let pending = self.acks.begin();
+                let pending = self.acks.pending.begin();
                 self.connection.runtime().spawn(async move {
                     let answer = split.acks.acknowledge(&set).await;
                     split.counters.acks_confirmed.add(answer.confirmed);
@@ -370,7 +406,7 @@ impl Split {
         for set in sets {
             self.counters.nacked.add(set.len() as u64);
             let split = Arc::clone(self);
-            let pending = self.acks.begin();
+            let pending = self.acks.pending.begin();
             self.connection.runtime().spawn(async move {
                 let answer = split.acks.nack(&set).await;
                 if let Some(error) = answer.error {
@@ -383,14 +419,21 @@ impl Split {
         self.changed.notify_waiters();
     }
 
-    /// Stops the streams and gives back what Java does not have, and with `all` also what it has and did not seal.
-    pub(crate) fn close(self: &Arc<Self>, all: bool) {
+    /// Stops the streams; nothing is fetched any more.
+    pub(crate) fn stop(&self) {
+        self.buffer().closed = true;
         // Unreadable responses have no ids to give back; their leases run out.
         let _ = self.register_buffered(|_| true);
         let mut buffer = self.buffer();
-        buffer.closed = true;
         while buffer.pop().is_some() {}
         drop(buffer);
+        self.changed.notify_waiters();
+    }
+
+    /// Gives back what Java does not have, and with `all` also what it has and no checkpoint has decided.
+    ///
+    /// To be called when the streams have ended: what is given back comes again at once, where a stream is open.
+    pub(crate) fn give_back_held(self: &Arc<Self>, all: bool) {
         let sets = {
             let mut ledger = self.ledger();
             if all {
@@ -402,4 +445,13 @@ impl Split {
         self.spawn_nacks(sets);
         self.send_late_acks();
     }
+}
+
+fn register(ledger: &mut Ledger, response: &Response, bytes: &[u8]) -> Result<(), ScanError> {
+    let messages = response.messages as usize;
+    let mut registration = ledger.register(messages, response.received, response.lease);
+    scan::scan(bytes, |found| {
+        let (ack_id, message_id) = (found.ack_id.of(bytes), found.message_id.of(bytes));
+        registration.push(ack_id, message_id, found.message.len);
+    })
 }

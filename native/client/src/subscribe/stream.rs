@@ -10,7 +10,7 @@ use super::Shared;
 use super::split::{Response, Split};
 use crate::connect::Windows;
 use crate::error::Error;
-use crate::grpc::{self, DEFAULT_MAX_MESSAGE, RequestSender, Routing, WireMessage};
+use crate::grpc::{self, DEFAULT_MAX_MESSAGE, RequestSender, ResponseStream, Routing, WireMessage};
 use crate::lease::{MIN_LEASE, Millis};
 use crate::retry::{self, Backoff, BackoffPolicy};
 use crate::scan;
@@ -30,11 +30,29 @@ const KEEPALIVE: Millis = 30_000;
 /// A stream that lived for so long was a good one: the backoff starts anew.
 const GOOD_STREAM: Duration = Duration::from_secs(10);
 
+/// A stream that is left for good is read for so long at the most, and so long after its last response, to give back
+/// what is on its way: it is leased already.
+const DRAIN: Duration = Duration::from_millis(500);
+const DRAIN_QUIET: Duration = Duration::from_millis(20);
+
+/// What a stream is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// To read.
+    Read,
+    /// To notice a fatal error while there is no room to read: it asks for a single message, which is held.
+    Watch,
+}
+
 /// Why a stream is left.
 enum End {
     Closed,
     /// Nothing was read for a good part of a lease.
     LetGo,
+    /// There is room to read again.
+    Resumed,
+    /// The server sends a watching stream more than it asked for.
+    Flooded,
     /// The server ended it cleanly.
     Clean,
     /// Silent for too long.
@@ -62,12 +80,20 @@ pub(crate) async fn run(shared: Arc<Shared>, split: Arc<Split>, number: u32) {
     };
     let mut backoff = Backoff::new(BACKOFF);
     let mut never_connected_since = Some(Instant::now());
+    // Whether this server takes a watching stream for what it is.
+    let mut may_watch = true;
     loop {
-        if !stream.wait_for_room().await {
-            return;
-        }
+        let purpose = match stream.room() {
+            Room::Closed => return,
+            Room::Read => Purpose::Read,
+            Room::Wait if may_watch => Purpose::Watch,
+            Room::Wait => {
+                stream.wait_for_room().await;
+                continue;
+            }
+        };
         let opened = Instant::now();
-        let (end, responses) = stream.pull().await;
+        let (end, responses) = stream.pull(purpose).await;
         let good = responses > 0 || opened.elapsed() >= GOOD_STREAM;
         if good {
             backoff.reset();
@@ -78,6 +104,11 @@ pub(crate) async fn run(shared: Arc<Shared>, split: Arc<Split>, number: u32) {
             End::Closed => return,
             End::LetGo => {
                 tracing::debug!(%subscription, "let go of a stream that nobody reads");
+                continue;
+            }
+            End::Resumed => continue,
+            End::Flooded => {
+                may_watch = false;
                 continue;
             }
             End::Failed(error) => {
@@ -137,8 +168,7 @@ impl Stream {
             || totals.bytes >= options.max_outstanding_bytes
     }
 
-    /// `false` when the split was closed meanwhile.
-    async fn wait_for_room(&mut self) -> bool {
+    async fn wait_for_room(&mut self) {
         let split = Arc::clone(&self.split);
         loop {
             let changed = split.changed.notified();
@@ -146,8 +176,7 @@ impl Stream {
             // Registered before the look, so that no change is missed.
             changed.as_mut().enable();
             match self.room() {
-                Room::Read => return true,
-                Room::Closed => return false,
+                Room::Read | Room::Closed => return,
                 Room::Wait => changed.await,
             }
         }
@@ -166,14 +195,15 @@ impl Stream {
     }
 
     /// Reads one stream to its end; tells how many responses it had.
-    async fn pull(&mut self) -> (End, u64) {
+    async fn pull(&mut self, purpose: Purpose) -> (End, u64) {
         let mut responses = 0;
-        let end = self.read(&mut responses).await;
+        let end = self.open(purpose, &mut responses).await;
         (end.unwrap_or_else(End::Failed), responses)
     }
 
-    async fn read(&mut self, responses: &mut u64) -> Result<End, Error> {
+    async fn open(&mut self, purpose: Purpose, responses: &mut u64) -> Result<End, Error> {
         let split = Arc::clone(&self.split);
+        let _open = split.streams.begin();
         let told = split.lease();
         let mut lease = StreamLease { told, sure: told };
         let channel = split.connection.stream_channel(Windows::SPEED);
@@ -182,10 +212,95 @@ impl Stream {
             &channel,
             STREAMING_PULL,
             Routing::new("subscription", &split.subscription),
-            self.first_request(told),
+            self.first_request(told, purpose),
             DEFAULT_MAX_MESSAGE,
         )
         .await?;
+        let end = match purpose {
+            Purpose::Read => {
+                self.read(&requests, &mut stream, &mut lease, responses)
+                    .await?
+            }
+            Purpose::Watch => {
+                self.watch(&requests, &mut stream, &mut lease, responses)
+                    .await?
+            }
+        };
+        if !matches!(end, End::Clean) {
+            // Without its sending half the server delivers nothing more on the stream and ends it.
+            drop(requests);
+            let left = self.drain(&mut stream, lease).await;
+            // What is given back while the stream is open comes again on it.
+            drop(stream);
+            for response in left {
+                split
+                    .give_back(response)
+                    .map_err(|e| split.unreadable(&e))?;
+            }
+        }
+        Ok(end)
+    }
+
+    /// Holds a stream while there is no room.
+    async fn watch(
+        &mut self,
+        requests: &RequestSender,
+        stream: &mut ResponseStream,
+        lease: &mut StreamLease,
+        responses: &mut u64,
+    ) -> Result<End, Error> {
+        let split = Arc::clone(&self.split);
+        let mut keepalive = split.clock.now() + KEEPALIVE;
+        let mut held = 0;
+        loop {
+            let changed = split.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            match self.room() {
+                Room::Closed => return Ok(End::Closed),
+                Room::Read => return Ok(End::Resumed),
+                Room::Wait => {}
+            }
+            tokio::select! {
+                biased;
+                next = stream.next() => {
+                    let Some(message) = next? else { return Ok(End::Clean) };
+                    *responses += 1;
+                    held += self.take(message, lease.sure).await?;
+                    if held > 1 {
+                        return Ok(End::Flooded);
+                    }
+                }
+                () = changed => {}
+                () = split.clock.sleep_until(keepalive) => {
+                    keepalive = split.clock.now() + KEEPALIVE;
+                    self.keep_alive(requests, lease)?;
+                }
+            }
+        }
+    }
+
+    /// Takes what is on its way. What goes wrong here only means that leases have to run out.
+    async fn drain(&self, stream: &mut ResponseStream, lease: StreamLease) -> Vec<Response> {
+        let end = Instant::now() + DRAIN;
+        let mut left = Vec::new();
+        while Instant::now() < end
+            && let Ok(Ok(Some(message))) = tokio::time::timeout(DRAIN_QUIET, stream.next()).await
+            && let Ok(outline) = scan::outline(&message.frames)
+        {
+            left.push(self.response(message, outline.messages, lease.sure));
+        }
+        left
+    }
+
+    async fn read(
+        &mut self,
+        requests: &RequestSender,
+        stream: &mut ResponseStream,
+        lease: &mut StreamLease,
+        responses: &mut u64,
+    ) -> Result<End, Error> {
+        let split = Arc::clone(&self.split);
         let clock = &split.clock;
         let idle_limit = split.options.idle_stream_timeout.as_millis() as Millis;
         let mut keepalive = clock.now() + KEEPALIVE;
@@ -223,13 +338,14 @@ impl Stream {
                         return Ok(if read { End::Silent } else { End::LetGo });
                     }
                     keepalive = clock.now() + KEEPALIVE;
-                    self.keep_alive(&requests, &mut lease)?;
+                    self.keep_alive(requests, lease)?;
                 }
             }
         }
     }
 
-    async fn take(&mut self, message: WireMessage, lease: Millis) -> Result<(), Error> {
+    /// Puts a response into the buffer; tells how many messages it has.
+    async fn take(&mut self, message: WireMessage, lease: Millis) -> Result<u32, Error> {
         let split = &self.split;
         let outline = scan::outline(&message.frames).map_err(|e| split.unreadable(&e))?;
         if let Some(properties) = outline.properties {
@@ -243,26 +359,29 @@ impl Stream {
             }
         }
         if outline.messages == 0 {
-            return Ok(());
+            return Ok(0);
         }
         let at_bound = self.at_bound();
-        let received = split.clock.now();
-        split
-            .receive(Response {
-                frames: message.frames,
-                len: message.len,
-                messages: outline.messages,
-                received,
-                lease: received + lease,
-                first: None,
-            })
-            .await?;
+        let response = self.response(message, outline.messages, lease);
+        split.receive(response).await?;
         self.over |= at_bound;
         self.shared.stand_in_line(&self.split);
-        Ok(())
+        Ok(outline.messages)
     }
 
-    fn first_request(&self, lease: Millis) -> Bytes {
+    fn response(&self, message: WireMessage, messages: u32, lease: Millis) -> Response {
+        let received = self.split.clock.now();
+        Response {
+            frames: message.frames,
+            len: message.len,
+            messages,
+            received,
+            lease: received + lease,
+            first: None,
+        }
+    }
+
+    fn first_request(&self, lease: Millis, purpose: Purpose) -> Bytes {
         let options = &self.split.options;
         let streams = u64::from(options.parallel_pull_count);
         let mut out = BytesMut::with_capacity(256);
@@ -270,11 +389,11 @@ impl Stream {
         wire::put_int(&mut out, 5, lease / 1_000);
         wire::put_bytes(&mut out, 6, self.client_id.as_bytes());
         // The service bounds a stream, the option a split.
-        wire::put_int(
-            &mut out,
-            7,
-            options.max_outstanding_messages.div_ceil(streams),
-        );
+        let messages = match purpose {
+            Purpose::Read => options.max_outstanding_messages.div_ceil(streams),
+            Purpose::Watch => 1,
+        };
+        wire::put_int(&mut out, 7, messages);
         wire::put_int(&mut out, 8, options.max_outstanding_bytes.div_ceil(streams));
         out.freeze()
     }
