@@ -36,8 +36,10 @@ const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(15);
 const TCP_KEEPALIVE: Duration = Duration::from_secs(60);
 const TCP_KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 const TCP_KEEPALIVE_RETRIES: u32 = 3;
-/// The largest DATA frame that the server may send us. Larger frames mean fewer of them.
-const MAX_FRAME: u32 = 1 << 20;
+/// The largest DATA frame that the server may send us. Larger frames mean fewer of them; beyond 128 KiB
+/// each one's memory is taken from the system and given back. Measured on loopback, in CPU-seconds per
+/// GiB: 0.48 with HTTP/2's default of 16 KiB, 0.33 with 64 KiB, 0.58 with 1 MiB.
+const MAX_FRAME: u32 = 64 << 10;
 /// Unary answers are small, apart from those of Pull.
 const UNARY_WINDOWS: Windows = Windows {
     stream: 4 << 20,
@@ -229,7 +231,7 @@ fn endpoint(options: &ConnectionOptions) -> Result<Endpoint, Error> {
         .http2_keep_alive_interval(KEEPALIVE_INTERVAL)
         .keep_alive_timeout(KEEPALIVE_TIMEOUT)
         .keep_alive_while_idle(false)
-        .max_frame_size(std::env::var("FRAME").map_or(MAX_FRAME, |f| f.parse().unwrap()));
+        .max_frame_size(MAX_FRAME);
     if options.emulator {
         return Ok(endpoint);
     }
