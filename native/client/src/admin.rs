@@ -18,9 +18,9 @@ use crate::options::Options;
 use crate::retry::{self, Backoff, BackoffPolicy};
 
 /// All attempts at one call.
-pub const LIMIT: Duration = Duration::from_secs(60);
+pub const LIMIT: Duration = Duration::from_secs(20);
 /// One attempt.
-const ATTEMPT: Duration = Duration::from_secs(20);
+const ATTEMPT: Duration = Duration::from_secs(10);
 const BACKOFF: BackoffPolicy = BackoffPolicy {
     initial: Duration::from_millis(100),
     multiplier: 2.0,

@@ -3,6 +3,7 @@ package io.github.flinkpubsub.nativebridge;
 import org.apache.flink.annotation.Internal;
 
 import java.io.ByteArrayOutputStream;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.LinkedHashMap;
@@ -65,6 +66,23 @@ public final class NativeOptions {
                     write(out, value);
                 });
         return out.toByteArray();
+    }
+
+    /** The pairs of an answer, which come in the same form. */
+    static Map<String, String> decode(byte[] pairs) {
+        Map<String, String> values = new LinkedHashMap<>();
+        ByteBuffer in = ByteBuffer.wrap(pairs);
+        while (in.hasRemaining()) {
+            String key = read(in);
+            values.put(key, read(in));
+        }
+        return values;
+    }
+
+    private static String read(ByteBuffer in) {
+        byte[] utf8 = new byte[in.getInt()];
+        in.get(utf8);
+        return new String(utf8, StandardCharsets.UTF_8);
     }
 
     private static void write(ByteArrayOutputStream out, String text) {

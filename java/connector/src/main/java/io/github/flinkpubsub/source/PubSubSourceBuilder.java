@@ -11,7 +11,9 @@ import org.apache.flink.api.common.serialization.DeserializationSchema;
 
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 import javax.annotation.Nullable;
 
@@ -24,7 +26,10 @@ import javax.annotation.Nullable;
 public final class PubSubSourceBuilder<T> {
 
     private final List<SubscriptionDestination> subscriptions = new ArrayList<>();
+    private final Map<SubscriptionDestination, SubscriptionCreateOptions> createOptions =
+            new HashMap<>();
     private final ConnectionOptions.Builder connection = ConnectionOptions.builder();
+    private StartPosition startPosition = StartPosition.continueFromSubscription();
     @Nullable private PubSubDeserializationSchema<T> deserializer;
     private OrderingMode orderingMode = OrderingMode.NONE;
     private DeserializationFailurePolicy failurePolicy = DeserializationFailurePolicy.FAIL;
@@ -41,6 +46,18 @@ public final class PubSubSourceBuilder<T> {
                     "subscription " + subscription + " is given more than once");
         }
         subscriptions.add(subscription);
+        return this;
+    }
+
+    /**
+     * Adds a subscription, which is created with these settings when the job starts and it does not
+     * exist. The settings name the topic, so they belong to one subscription.
+     */
+    public PubSubSourceBuilder<T> subscription(
+            SubscriptionDestination subscription, SubscriptionCreateOptions options) {
+        OptionChecks.notNull("the options of subscription " + subscription, options);
+        subscription(subscription);
+        createOptions.put(subscription, options);
         return this;
     }
 
@@ -62,6 +79,16 @@ public final class PubSubSourceBuilder<T> {
     /** Decodes messages with a schema that sees attributes, ordering key and the like. */
     public PubSubSourceBuilder<T> deserializer(PubSubDeserializationSchema<T> schema) {
         deserializer = OptionChecks.notNull("deserializer", schema);
+        return this;
+    }
+
+    /**
+     * Where to start at the first start of the job; default {@link
+     * StartPosition#continueFromSubscription()}. Every other position moves the subscriptions for
+     * all their consumers.
+     */
+    public PubSubSourceBuilder<T> startPosition(StartPosition position) {
+        startPosition = OptionChecks.notNull("startPosition", position);
         return this;
     }
 
@@ -157,6 +184,8 @@ public final class PubSubSourceBuilder<T> {
         return new PubSubSource<>(
                 new SourceConfig(
                         subscriptions,
+                        createOptions,
+                        startPosition,
                         connection.build(),
                         subscriberOptions,
                         orderingMode,

@@ -8,7 +8,9 @@ import org.apache.flink.annotation.Internal;
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 import javax.annotation.Nullable;
 
@@ -19,6 +21,8 @@ public final class SourceConfig implements Serializable {
     private static final long serialVersionUID = 1L;
 
     private final ArrayList<SubscriptionDestination> subscriptions;
+    private final HashMap<SubscriptionDestination, SubscriptionCreateOptions> createOptions;
+    private final StartPosition startPosition;
     private final ConnectionOptions connection;
     private final PubSubSubscriberOptions subscriberOptions;
     private final OrderingMode orderingMode;
@@ -27,12 +31,16 @@ public final class SourceConfig implements Serializable {
 
     public SourceConfig(
             List<SubscriptionDestination> subscriptions,
+            Map<SubscriptionDestination, SubscriptionCreateOptions> createOptions,
+            StartPosition startPosition,
             ConnectionOptions connection,
             PubSubSubscriberOptions subscriberOptions,
             OrderingMode orderingMode,
             DeserializationFailurePolicy failurePolicy,
             @Nullable String timestampAttribute) {
         this.subscriptions = new ArrayList<>(subscriptions);
+        this.createOptions = new HashMap<>(createOptions);
+        this.startPosition = startPosition;
         this.connection = connection;
         this.subscriberOptions = subscriberOptions;
         this.orderingMode = orderingMode;
@@ -42,6 +50,16 @@ public final class SourceConfig implements Serializable {
 
     public List<SubscriptionDestination> subscriptions() {
         return Collections.unmodifiableList(subscriptions);
+    }
+
+    /** The settings to create a subscription with; null when it must exist. */
+    @Nullable
+    public SubscriptionCreateOptions createOptions(SubscriptionDestination subscription) {
+        return createOptions.get(subscription);
+    }
+
+    public StartPosition startPosition() {
+        return startPosition;
     }
 
     public ConnectionOptions connection() {

@@ -1,6 +1,9 @@
 package io.github.flinkpubsub.source.enumerator;
 
 import io.github.flinkpubsub.SubscriptionDestination;
+import io.github.flinkpubsub.nativebridge.Admin;
+import io.github.flinkpubsub.nativebridge.NativeAdmin;
+import io.github.flinkpubsub.nativebridge.NativeOptions;
 import io.github.flinkpubsub.source.SourceConfig;
 import io.github.flinkpubsub.source.split.PubSubSplit;
 
@@ -8,9 +11,12 @@ import org.apache.flink.annotation.Internal;
 import org.apache.flink.api.connector.source.SplitEnumerator;
 import org.apache.flink.api.connector.source.SplitEnumeratorContext;
 import org.apache.flink.api.connector.source.SplitsAssignment;
+import org.apache.flink.util.FlinkRuntimeException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
+import java.io.IOException;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -18,12 +24,14 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 
 import javax.annotation.Nullable;
 
 /**
- * Gives each reader its splits when it registers, as {@link SplitPlan} says. A reader that has
- * failed registers again and is given the same ones. All calls come from the coordinator's thread.
+ * Makes the subscriptions ready and gives each reader its splits when it registers, as {@link
+ * SplitPlan} says. A reader that has failed registers again and is given the same ones. All calls
+ * come from the coordinator's thread, which never waits for the service: that is done by a worker.
  */
 @Internal
 public final class PubSubEnumerator implements SplitEnumerator<PubSubSplit, PubSubEnumeratorState> {
@@ -32,12 +40,20 @@ public final class PubSubEnumerator implements SplitEnumerator<PubSubSplit, PubS
 
     private final SplitEnumeratorContext<PubSubSplit> context;
     private final SourceConfig config;
+    private final AdminFactory adminFactory;
+
+    /** The subscriptions that readers may be attached to: looked at, and moved where need be. */
+    private final Set<SubscriptionDestination> started = new LinkedHashSet<>();
+
+    /** Readers that have registered before the subscriptions were ready. */
+    private final Set<Integer> waitingReaders = new TreeSet<>();
 
     /** How many splits each registered reader has; the metrics' threads read the sums. */
     private final Map<Integer, Integer> splitsOfReader = new HashMap<>();
 
     private volatile int assignedSplits;
     private volatile int unassignedReaders;
+    private boolean ready;
     @Nullable private SplitPlan plan;
 
     /**
@@ -47,10 +63,21 @@ public final class PubSubEnumerator implements SplitEnumerator<PubSubSplit, PubS
             SplitEnumeratorContext<PubSubSplit> context,
             SourceConfig config,
             @Nullable PubSubEnumeratorState restored) {
+        this(context, config, restored, PubSubEnumerator::openAdmin);
+    }
+
+    PubSubEnumerator(
+            SplitEnumeratorContext<PubSubSplit> context,
+            SourceConfig config,
+            @Nullable PubSubEnumeratorState restored,
+            AdminFactory adminFactory) {
         this.context = context;
         this.config = config;
+        this.adminFactory = adminFactory;
         if (restored != null) {
             logChanges(restored.subscriptions());
+            started.addAll(restored.subscriptions());
+            started.retainAll(config.subscriptions());
         }
     }
 
@@ -63,10 +90,39 @@ public final class PubSubEnumerator implements SplitEnumerator<PubSubSplit, PubS
                         config.orderingMode());
         context.metricGroup().gauge("assignedSplits", () -> assignedSplits);
         context.metricGroup().gauge("unassignedReaders", () -> unassignedReaders);
+        Set<SubscriptionDestination> before = new LinkedHashSet<>(started);
+        context.callAsync(() -> setUp(before), this::setUpEnded);
+    }
+
+    /** On a worker thread. */
+    private Void setUp(Set<SubscriptionDestination> before) throws IOException {
+        try (Admin admin = adminFactory.open(config)) {
+            new SubscriptionSetup(config, admin, Instant::now).run(before);
+        }
+        return null;
+    }
+
+    private void setUpEnded(@Nullable Void nothing, @Nullable Throwable failure) {
+        if (failure != null) {
+            // What is thrown here fails the job.
+            throw new FlinkRuntimeException(failure.getMessage(), failure);
+        }
+        started.addAll(config.subscriptions());
+        ready = true;
+        waitingReaders.forEach(this::assign);
+        waitingReaders.clear();
     }
 
     @Override
     public void addReader(int subtask) {
+        if (ready) {
+            assign(subtask);
+        } else {
+            waitingReaders.add(subtask);
+        }
+    }
+
+    private void assign(int subtask) {
         List<PubSubSplit> splits = plan.of(subtask);
         if (splits.isEmpty()) {
             // Ends the reader, so that it does not hold back watermarks.
@@ -87,17 +143,30 @@ public final class PubSubEnumerator implements SplitEnumerator<PubSubSplit, PubS
     /** The reader will register again and is then given its splits again. */
     @Override
     public void addSplitsBack(List<PubSubSplit> splits, int subtask) {
+        waitingReaders.remove(subtask);
         splitsOfReader.remove(subtask);
         count();
     }
 
+    /** Subscriptions whose set-up has not ended are not in it: a restored job sets them up. */
     @Override
     public PubSubEnumeratorState snapshotState(long checkpointId) {
-        return new PubSubEnumeratorState(new LinkedHashSet<>(config.subscriptions()));
+        return new PubSubEnumeratorState(started);
     }
 
     @Override
     public void close() {}
+
+    private static Admin openAdmin(SourceConfig config) throws IOException {
+        NativeOptions options = new NativeOptions();
+        config.connection().addTo(options);
+        return NativeAdmin.open(options);
+    }
+
+    /** Makes the client of the set-up, on the worker thread. */
+    interface AdminFactory {
+        Admin open(SourceConfig config) throws IOException;
+    }
 
     private void count() {
         assignedSplits = splitsOfReader.values().stream().mapToInt(Integer::intValue).sum();

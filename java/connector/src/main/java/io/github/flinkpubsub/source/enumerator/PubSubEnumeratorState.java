@@ -8,7 +8,10 @@ import java.util.Collections;
 import java.util.LinkedHashSet;
 import java.util.Set;
 
-/** What a restored job must know: the subscriptions that it has been reading. */
+/**
+ * What a restored job must know: the subscriptions that it has been reading. They are not moved to
+ * the start position again.
+ */
 @Internal
 public final class PubSubEnumeratorState {
 

@@ -1,6 +1,7 @@
 package io.github.flinkpubsub.source.enumerator;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.flinkpubsub.ConnectionOptions;
 import io.github.flinkpubsub.SubscriptionDestination;
@@ -8,6 +9,7 @@ import io.github.flinkpubsub.source.DeserializationFailurePolicy;
 import io.github.flinkpubsub.source.OrderingMode;
 import io.github.flinkpubsub.source.PubSubSubscriberOptions;
 import io.github.flinkpubsub.source.SourceConfig;
+import io.github.flinkpubsub.source.StartPosition;
 import io.github.flinkpubsub.source.split.PubSubSplit;
 
 import org.apache.flink.connector.testutils.source.reader.TestingSplitEnumeratorContext;
@@ -15,6 +17,7 @@ import org.apache.flink.connector.testutils.source.reader.TestingSplitEnumerator
 import org.junit.jupiter.api.Test;
 
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 
@@ -26,6 +29,8 @@ class PubSubEnumeratorTest {
     private static SourceConfig config(OrderingMode mode) {
         return new SourceConfig(
                 List.of(A, B),
+                Map.of(),
+                StartPosition.latest(),
                 ConnectionOptions.builder().build(),
                 PubSubSubscriberOptions.defaults(),
                 mode,
@@ -50,6 +55,25 @@ class PubSubEnumeratorTest {
         return new TestingSplitEnumeratorContext<>(parallelism);
     }
 
+    private final FakeAdmin admin = new FakeAdmin().with(A.path()).with(B.path());
+
+    private PubSubEnumerator enumerator(
+            TestingSplitEnumeratorContext<PubSubSplit> context,
+            OrderingMode mode,
+            PubSubEnumeratorState restored) {
+        if (mode == OrderingMode.PER_KEY) {
+            admin.with(A.path(), "ordering", "true").with(B.path(), "ordering", "true");
+        }
+        return new PubSubEnumerator(context, config(mode), restored, config -> admin);
+    }
+
+    /** Starts and waits for the subscriptions to be ready. */
+    private static void start(
+            PubSubEnumerator enumerator, TestingSplitEnumeratorContext<PubSubSplit> context) {
+        enumerator.start();
+        context.triggerAllActions();
+    }
+
     private static void register(
             PubSubEnumerator enumerator,
             TestingSplitEnumeratorContext<PubSubSplit> context,
@@ -61,9 +85,8 @@ class PubSubEnumeratorTest {
     @Test
     void eachReaderIsGivenItsSplitsWhenItRegisters() {
         TestingSplitEnumeratorContext<PubSubSplit> context = context(3);
-        PubSubEnumerator enumerator =
-                new PubSubEnumerator(context, config(OrderingMode.NONE), null);
-        enumerator.start();
+        PubSubEnumerator enumerator = enumerator(context, OrderingMode.NONE, null);
+        start(enumerator, context);
         assertThat(context.getSplitAssignments()).isEmpty();
         register(enumerator, context, 2);
         assertThat(assigned(context, 2)).isEqualTo("a1");
@@ -77,9 +100,8 @@ class PubSubEnumeratorTest {
     @Test
     void surplusReadersAreToldThatThereIsNoMore() {
         TestingSplitEnumeratorContext<PubSubSplit> context = context(3);
-        PubSubEnumerator enumerator =
-                new PubSubEnumerator(context, config(OrderingMode.PER_KEY), null);
-        enumerator.start();
+        PubSubEnumerator enumerator = enumerator(context, OrderingMode.PER_KEY, null);
+        start(enumerator, context);
         for (int subtask = 0; subtask < 3; subtask++) {
             register(enumerator, context, subtask);
         }
@@ -91,9 +113,8 @@ class PubSubEnumeratorTest {
     @Test
     void aReaderThatFailedIsGivenTheSameSplitsAgain() {
         TestingSplitEnumeratorContext<PubSubSplit> context = context(2);
-        PubSubEnumerator enumerator =
-                new PubSubEnumerator(context, config(OrderingMode.NONE), null);
-        enumerator.start();
+        PubSubEnumerator enumerator = enumerator(context, OrderingMode.NONE, null);
+        start(enumerator, context);
         register(enumerator, context, 0);
         register(enumerator, context, 1);
         enumerator.addSplitsBack(List.of(new PubSubSplit(B, 0)), 1);
@@ -104,14 +125,15 @@ class PubSubEnumeratorTest {
 
     @Test
     void aChangedParallelismIsPlannedAfresh() throws Exception {
-        PubSubEnumerator before = new PubSubEnumerator(context(1), config(OrderingMode.NONE), null);
-        before.start();
+        TestingSplitEnumeratorContext<PubSubSplit> small = context(1);
+        PubSubEnumerator before = enumerator(small, OrderingMode.NONE, null);
+        start(before, small);
         PubSubEnumeratorState state = before.snapshotState(1);
         assertThat(state.subscriptions()).containsExactly(A, B);
 
         TestingSplitEnumeratorContext<PubSubSplit> context = context(4);
-        PubSubEnumerator after = new PubSubEnumerator(context, config(OrderingMode.NONE), state);
-        after.start();
+        PubSubEnumerator after = enumerator(context, OrderingMode.NONE, state);
+        start(after, context);
         for (int subtask = 0; subtask < 4; subtask++) {
             register(after, context, subtask);
         }
@@ -128,9 +150,47 @@ class PubSubEnumeratorTest {
     void aChangedSetOfSubscriptionsIsTheNewState() throws Exception {
         PubSubEnumeratorState state =
                 new PubSubEnumeratorState(Set.of(SubscriptionDestination.of("p", "old")));
-        PubSubEnumerator enumerator =
-                new PubSubEnumerator(context(1), config(OrderingMode.NONE), state);
-        enumerator.start();
+        TestingSplitEnumeratorContext<PubSubSplit> context = context(1);
+        PubSubEnumerator enumerator = enumerator(context, OrderingMode.NONE, state);
+        start(enumerator, context);
         assertThat(enumerator.snapshotState(2).subscriptions()).containsExactly(A, B);
+    }
+
+    @Test
+    void noReaderIsAttachedBeforeTheSubscriptionsAreReady() throws Exception {
+        TestingSplitEnumeratorContext<PubSubSplit> context = context(2);
+        PubSubEnumerator enumerator = enumerator(context, OrderingMode.NONE, null);
+        enumerator.start();
+        register(enumerator, context, 0);
+        assertThat(assigned(context, 0)).isEqualTo("nothing");
+        // A checkpoint now does not say that they were moved.
+        assertThat(enumerator.snapshotState(1).subscriptions()).isEmpty();
+        context.triggerAllActions();
+        assertThat(admin.calls).hasSize(4).last().asString().startsWith("seek b");
+        assertThat(admin.closed).isTrue();
+        assertThat(assigned(context, 0)).isEqualTo("a0");
+        register(enumerator, context, 1);
+        assertThat(assigned(context, 1)).isEqualTo("b0");
+    }
+
+    @Test
+    void aRestoredJobMovesNothing() throws Exception {
+        TestingSplitEnumeratorContext<PubSubSplit> context = context(1);
+        PubSubEnumeratorState state = new PubSubEnumeratorState(Set.of(A, B));
+        PubSubEnumerator enumerator = enumerator(context, OrderingMode.NONE, state);
+        start(enumerator, context);
+        assertThat(admin.calls).containsExactly("describe a", "describe b");
+    }
+
+    @Test
+    void aProblemFailsTheJob() {
+        TestingSplitEnumeratorContext<PubSubSplit> context = context(1);
+        admin.subscriptions.remove(B.path());
+        PubSubEnumerator enumerator = enumerator(context, OrderingMode.NONE, null);
+        enumerator.start();
+        register(enumerator, context, 0);
+        assertThatThrownBy(context::triggerAllActions)
+                .hasStackTraceContaining(B + " does not exist");
+        assertThat(assigned(context, 0)).isEqualTo("nothing");
     }
 }

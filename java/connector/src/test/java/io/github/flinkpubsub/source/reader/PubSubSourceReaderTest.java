@@ -19,6 +19,7 @@ import io.github.flinkpubsub.source.DeserializationFailurePolicy;
 import io.github.flinkpubsub.source.OrderingMode;
 import io.github.flinkpubsub.source.PubSubSubscriberOptions;
 import io.github.flinkpubsub.source.SourceConfig;
+import io.github.flinkpubsub.source.StartPosition;
 import io.github.flinkpubsub.source.split.PubSubSplit;
 
 import org.apache.flink.api.common.typeinfo.TypeInformation;
@@ -37,6 +38,7 @@ import org.junit.jupiter.api.Timeout;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /** The reader with a scripted subscriber in place of the native one. */
@@ -65,6 +67,8 @@ class PubSubSourceReaderTest {
     private static SourceConfig config(DeserializationFailurePolicy policy, boolean await) {
         return new SourceConfig(
                 List.of(SUBSCRIPTION),
+                Map.of(),
+                StartPosition.continueFromSubscription(),
                 ConnectionOptions.builder().build(),
                 PubSubSubscriberOptions.builder().awaitAckConfirmation(await).build(),
                 OrderingMode.NONE,
