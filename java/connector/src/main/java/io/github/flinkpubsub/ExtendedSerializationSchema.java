@@ -2,28 +2,20 @@ package io.github.flinkpubsub;
 
 import org.apache.flink.api.common.serialization.SerializationSchema;
 import org.apache.flink.api.connector.sink2.SinkWriter;
-import org.apache.flink.util.function.SerializableFunction;
 
-import java.util.Map;
+import java.io.Serializable;
 
-import javax.annotation.Nullable;
-
-/** A schema with attributes or an ordering key added to what it makes. */
+/** A schema with something added to the messages that another one makes. */
 final class ExtendedSerializationSchema<T> implements PubSubSerializationSchema<T> {
 
     private static final long serialVersionUID = 1L;
 
     private final PubSubSerializationSchema<T> base;
-    @Nullable private final SerializableFunction<T, String> orderingKey;
-    @Nullable private final SerializableFunction<T, Map<String, String>> attributes;
+    private final Extension<T> extension;
 
-    ExtendedSerializationSchema(
-            PubSubSerializationSchema<T> base,
-            @Nullable SerializableFunction<T, String> orderingKey,
-            @Nullable SerializableFunction<T, Map<String, String>> attributes) {
+    ExtendedSerializationSchema(PubSubSerializationSchema<T> base, Extension<T> extension) {
         this.base = base;
-        this.orderingKey = orderingKey;
-        this.attributes = attributes;
+        this.extension = extension;
     }
 
     @Override
@@ -37,15 +29,14 @@ final class ExtendedSerializationSchema<T> implements PubSubSerializationSchema<
         if (!base.serialize(element, context, message)) {
             return false;
         }
-        if (attributes != null) {
-            Map<String, String> all = attributes.apply(element);
-            if (all != null) {
-                message.attributes(all);
-            }
-        }
-        if (orderingKey != null) {
-            message.orderingKey(orderingKey.apply(element));
-        }
+        extension.extend(element, context, message);
         return true;
+    }
+
+    /** Adds to a message that is not skipped. */
+    @FunctionalInterface
+    interface Extension<T> extends Serializable {
+        void extend(T element, SinkWriter.Context context, OutgoingMessage message)
+                throws Exception;
     }
 }

@@ -1,5 +1,7 @@
 package io.github.flinkpubsub;
 
+import io.github.flinkpubsub.wire.MessageLimits;
+
 import org.apache.flink.annotation.PublicEvolving;
 import org.apache.flink.api.common.serialization.SerializationSchema;
 import org.apache.flink.api.connector.sink2.SinkWriter;
@@ -44,14 +46,70 @@ public interface PubSubSerializationSchema<T> extends Serializable {
      * the publisher option {@code enableMessageOrdering}.
      */
     default PubSubSerializationSchema<T> withOrderingKey(SerializableFunction<T, String> key) {
+        OptionChecks.notNull("withOrderingKey", key);
         return new ExtendedSerializationSchema<>(
-                this, OptionChecks.notNull("withOrderingKey", key), null);
+                this, (element, context, message) -> message.orderingKey(key.apply(element)));
     }
 
     /** This schema and, on top of it, attributes; null for none. */
     default PubSubSerializationSchema<T> withAttributes(
             SerializableFunction<T, Map<String, String>> attributes) {
+        OptionChecks.notNull("withAttributes", attributes);
         return new ExtendedSerializationSchema<>(
-                this, null, OptionChecks.notNull("withAttributes", attributes));
+                this,
+                (element, context, message) -> {
+                    Map<String, String> all = attributes.apply(element);
+                    if (all != null) {
+                        message.attributes(all);
+                    }
+                });
+    }
+
+    /**
+     * This schema and, on top of it, an attribute with the record's event time in milliseconds
+     * since the epoch, which {@code timestampAttribute} of the source reads. A record without a
+     * timestamp is a failure of the serializer.
+     *
+     * @param name of the attribute; 1 to 256 bytes of UTF-8, not starting with {@code goog}
+     */
+    default PubSubSerializationSchema<T> withTimestampAttribute(String name) {
+        MessageLimits.checkAttributeName("withTimestampAttribute", name);
+        return new ExtendedSerializationSchema<>(
+                this,
+                (element, context, message) -> {
+                    Long timestamp = context.timestamp();
+                    if (timestamp == null) {
+                        throw new IllegalStateException(
+                                "withTimestampAttribute(\""
+                                        + name
+                                        + "\") needs records with timestamps, which a"
+                                        + " WatermarkStrategy assigns");
+                    }
+                    message.attribute(name, Long.toString(timestamp));
+                });
+    }
+
+    /**
+     * This schema and, on top of it, an attribute with an id that is the same whenever the record
+     * is written, so that consumers can tell a message that was published twice. An id that is null
+     * or empty is a failure of the serializer.
+     *
+     * @param name of the attribute; 1 to 256 bytes of UTF-8, not starting with {@code goog}
+     * @param id of a record; at most 1,024 bytes of UTF-8
+     */
+    default PubSubSerializationSchema<T> withIdAttribute(
+            String name, SerializableFunction<T, String> id) {
+        MessageLimits.checkAttributeName("withIdAttribute", name);
+        OptionChecks.notNull("withIdAttribute", id);
+        return new ExtendedSerializationSchema<>(
+                this,
+                (element, context, message) -> {
+                    String value = id.apply(element);
+                    if (value == null || value.isEmpty()) {
+                        throw new IllegalStateException(
+                                "withIdAttribute(\"" + name + "\") made no id of a record");
+                    }
+                    message.attribute(name, value);
+                });
     }
 }

@@ -36,8 +36,8 @@ public interface FailedMessageHandler extends Serializable {
     /**
      * Publishes the message to another topic, unordered and with attributes that say what happened:
      * {@code pubsub-failed-connector}, {@code -destination}, {@code -error}, {@code -time} and
-     * {@code -subtask}. It is published before the checkpoint completes; when that fails, the job
-     * fails.
+     * {@code -subtask}; an error is cut at 1,024 bytes. It is published before the checkpoint
+     * completes; when that fails, the job fails. The topic must exist: it is never created.
      */
     static FailedMessageHandler sendToDeadLetterTopic(TopicDestination topic) {
         return new DeadLetter(topic);
@@ -48,8 +48,8 @@ public interface FailedMessageHandler extends Serializable {
     interface Context {
 
         /**
-         * Publishes a message with the sink's own publisher. It is on the service before the next
-         * checkpoint completes; when it fails, the job fails.
+         * Publishes a message to a topic that exists; none is created. It is on the service before
+         * the next checkpoint completes; when it fails, the job fails.
          */
         void publish(TopicDestination topic, OutgoingMessage message) throws IOException;
 

@@ -35,6 +35,7 @@ public final class PubSubPublisherOptions implements Serializable {
     private final int maxConsecutiveRejections;
     private final Compression compression;
     private final Duration shutdownTimeout;
+    private final boolean perDestinationMetrics;
 
     private PubSubPublisherOptions(Builder builder) {
         batchElementCountThreshold = builder.batchElementCountThreshold;
@@ -57,6 +58,7 @@ public final class PubSubPublisherOptions implements Serializable {
         maxConsecutiveRejections = builder.maxConsecutiveRejections;
         compression = builder.compression;
         shutdownTimeout = builder.shutdownTimeout;
+        perDestinationMetrics = builder.perDestinationMetrics;
     }
 
     /** All options at their defaults. */
@@ -169,6 +171,11 @@ public final class PubSubPublisherOptions implements Serializable {
         return shutdownTimeout;
     }
 
+    /** Whether there are metrics of each topic. */
+    public boolean perDestinationMetrics() {
+        return perDestinationMetrics;
+    }
+
     /** Adds what concerns the native client. */
     @Internal
     public void addTo(NativeOptions options) {
@@ -219,6 +226,7 @@ public final class PubSubPublisherOptions implements Serializable {
         private int maxConsecutiveRejections = 100;
         private Compression compression = Compression.none();
         private Duration shutdownTimeout = Duration.ofSeconds(30);
+        private boolean perDestinationMetrics;
 
         private Builder() {}
 
@@ -393,6 +401,16 @@ public final class PubSubPublisherOptions implements Serializable {
             shutdownTimeout =
                     OptionChecks.within(
                             "shutdownTimeout", timeout, Duration.ZERO, Duration.ofHours(1));
+            return this;
+        }
+
+        /**
+         * Whether {@code numRecordsSend}, {@code numBytesSend} and {@code numRecordsSendErrors} are
+         * also counted for each topic, in the group {@code topic.<path>}. They stay until the
+         * writer ends: not for jobs with topics without number. Default off.
+         */
+        public Builder perDestinationMetrics(boolean enable) {
+            perDestinationMetrics = enable;
             return this;
         }
 

@@ -1,5 +1,7 @@
 package io.github.flinkpubsub.wire;
 
+import io.github.flinkpubsub.OptionChecks;
+
 import org.apache.flink.annotation.Internal;
 
 /** What the service accepts in one message; it refuses the whole request for one that is above. */
@@ -25,4 +27,25 @@ public final class MessageLimits {
     public static final String RESERVED_PREFIX = "goog";
 
     private MessageLimits() {}
+
+    /**
+     * Checks the name of an attribute that an option asks for.
+     *
+     * @throws IllegalArgumentException naming the option when the service would refuse the name
+     */
+    public static void checkAttributeName(String option, String name) {
+        OptionChecks.notBlank(option, name);
+        int length = Utf8.length(name);
+        if (length < 0 || length > ATTRIBUTE_NAME_BYTES || name.startsWith(RESERVED_PREFIX)) {
+            throw new IllegalArgumentException(
+                    option
+                            + ": '"
+                            + name
+                            + "' cannot be the name of an attribute, which has at most "
+                            + ATTRIBUTE_NAME_BYTES
+                            + " bytes of UTF-8 and does not start with '"
+                            + RESERVED_PREFIX
+                            + "'");
+        }
+    }
 }

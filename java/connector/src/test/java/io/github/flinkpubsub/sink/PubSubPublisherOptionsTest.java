@@ -43,6 +43,7 @@ class PubSubPublisherOptionsTest {
         assertThat(options.publishProgressTimeout()).isEqualTo(Duration.ofSeconds(600));
         assertThat(options.maxConsecutiveRejections()).isEqualTo(100);
         assertThat(options.shutdownTimeout()).isEqualTo(Duration.ofSeconds(30));
+        assertThat(options.perDestinationMetrics()).isFalse();
     }
 
     @Test
@@ -69,9 +70,11 @@ class PubSubPublisherOptionsTest {
                         .publishProgressTimeout(Duration.ofSeconds(13))
                         .maxConsecutiveRejections(14)
                         .shutdownTimeout(Duration.ofSeconds(15))
+                        .perDestinationMetrics(true)
                         .build();
         assertThat(options.maxConsecutiveRejections()).isEqualTo(14);
         assertThat(options.shutdownTimeout()).isEqualTo(Duration.ofSeconds(15));
+        assertThat(options.perDestinationMetrics()).isTrue();
         assertThat(encoded(options))
                 .containsExactly(
                         Map.entry("batch-element-count", "2"),

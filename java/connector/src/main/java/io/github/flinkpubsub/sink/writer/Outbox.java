@@ -25,6 +25,7 @@ final class Outbox {
 
     private final Publisher publisher;
     private final InFlightGate gate;
+    private final Topics topics;
     private final ProcessingTimeService timers;
     private final SinkMetrics metrics;
     private final MessageBlock block;
@@ -40,11 +41,13 @@ final class Outbox {
     Outbox(
             Publisher publisher,
             InFlightGate gate,
+            Topics topics,
             PubSubPublisherOptions options,
             ProcessingTimeService timers,
             SinkMetrics metrics) {
         this.publisher = publisher;
         this.gate = gate;
+        this.topics = topics;
         this.timers = timers;
         this.metrics = metrics;
         maxInFlightMessages = options.maxInFlightMessages();
@@ -114,7 +117,7 @@ final class Outbox {
         long age = System.nanoTime() - oldestNanos;
         publisher.append(
                 block.data(), block.length(), block.index(), block.count(), age, gate.inFlight());
-        metrics.sent(block.count(), block.length());
+        metrics.sent(block, topics);
         block.clear();
     }
 

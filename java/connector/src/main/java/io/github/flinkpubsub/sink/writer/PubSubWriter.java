@@ -8,7 +8,6 @@ import io.github.flinkpubsub.TopicDestination;
 import io.github.flinkpubsub.nativebridge.NativeOptions;
 import io.github.flinkpubsub.nativebridge.NativePublisher;
 import io.github.flinkpubsub.nativebridge.Publisher;
-import io.github.flinkpubsub.nativebridge.PublisherCounter;
 import io.github.flinkpubsub.sink.CreateDisposition;
 import io.github.flinkpubsub.sink.DestinationResolver;
 import io.github.flinkpubsub.sink.FailedMessage;
@@ -25,6 +24,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 
 import javax.annotation.Nullable;
 
@@ -46,6 +46,7 @@ public final class PubSubWriter<T> implements SinkWriter<T> {
     private final Topics topics;
     private final InFlightGate gate;
     private final Outbox outbox;
+    private final Letters letters;
     private final Rejections rejections;
     private final PublisherWatch watch;
     private final OutgoingMessage message = new OutgoingMessage();
@@ -54,22 +55,42 @@ public final class PubSubWriter<T> implements SinkWriter<T> {
     /** After a failure nothing is owed: the records come again from the last checkpoint. */
     private boolean failed;
 
-    private PubSubWriter(SinkConfig<T> config, WriterInitContext context, Publisher publisher) {
+    private PubSubWriter(
+            SinkConfig<T> config,
+            WriterInitContext context,
+            Publisher publisher,
+            Letters.Opener lettersPublisher) {
         this.serializer = config.serializer();
         this.destinations = config.destination();
         this.options = config.publisherOptions();
         this.subtask = context.getTaskInfo().getIndexOfThisSubtask();
         this.publisher = publisher;
-        metrics = new SinkMetrics(context.metricGroup(), publisher);
+        metrics = new SinkMetrics(context.metricGroup(), options.perDestinationMetrics());
         topics = new Topics(publisher);
         gate = new InFlightGate(publisher, context.getMailboxExecutor());
-        outbox = new Outbox(publisher, gate, options, context.getProcessingTimeService(), metrics);
+        outbox =
+                new Outbox(
+                        publisher,
+                        gate,
+                        topics,
+                        options,
+                        context.getProcessingTimeService(),
+                        metrics);
+        letters =
+                new Letters(
+                        lettersPublisher,
+                        context.getMailboxExecutor(),
+                        options,
+                        metrics,
+                        "pubsub-letters-" + subtask);
+        metrics.register(
+                counter -> publisher.state()[counter.ordinal()] + letters.counter(counter));
         rejections =
                 new Rejections(
                         config.failedMessageHandler(),
                         options.maxConsecutiveRejections(),
                         publisher,
-                        gate,
+                        letters,
                         topics,
                         metrics,
                         context.getProcessingTimeService(),
@@ -92,7 +113,8 @@ public final class PubSubWriter<T> implements SinkWriter<T> {
         }
         Publisher publisher = NativePublisher.open(nativeOptions(config));
         try {
-            return create(config, context, publisher);
+            return create(
+                    config, context, publisher, () -> NativePublisher.open(lettersOptions(config)));
         } catch (Throwable t) {
             publisher.close(0);
             throw t;
@@ -100,27 +122,41 @@ public final class PubSubWriter<T> implements SinkWriter<T> {
     }
 
     static <T> PubSubWriter<T> create(
-            SinkConfig<T> config, WriterInitContext context, Publisher publisher) {
-        return new PubSubWriter<>(config, context, publisher);
+            SinkConfig<T> config,
+            WriterInitContext context,
+            Publisher publisher,
+            Letters.Opener lettersPublisher) {
+        return new PubSubWriter<>(config, context, publisher, lettersPublisher);
     }
 
     static NativeOptions nativeOptions(SinkConfig<?> config) {
-        NativeOptions options = new NativeOptions();
-        config.connection().addTo(options);
-        config.publisherOptions().addTo(options);
-        // To find the offender costs a request for each message of its batch.
+        NativeOptions options = clientOptions(config);
         boolean create = config.createDisposition() == CreateDisposition.CREATE_IF_NEEDED;
         if (create) {
             config.topicCreateOptions().addTo(options);
         }
+        // To find the offender costs a request for each message of its batch.
         return options.put("isolate-rejected", !config.failsJobOnRejection())
                 .put("create-topics", create);
+    }
+
+    /** What a handler publishes goes to topics that exist, and any failure of it is the job's. */
+    static NativeOptions lettersOptions(SinkConfig<?> config) {
+        return clientOptions(config).put("isolate-rejected", false).put("create-topics", false);
+    }
+
+    private static NativeOptions clientOptions(SinkConfig<?> config) {
+        NativeOptions options = new NativeOptions();
+        config.connection().addTo(options);
+        config.publisherOptions().addTo(options);
+        return options;
     }
 
     @Override
     public void write(T element, Context context) throws IOException, InterruptedException {
         try {
             records++;
+            letters.awaitRoom();
             message.clear();
             TopicDestination topic = prepare(element, context);
             if (topic != null) {
@@ -164,15 +200,7 @@ public final class PubSubWriter<T> implements SinkWriter<T> {
     }
 
     private void enqueue(TopicDestination topic) throws IOException, InterruptedException {
-        if (message.orderingKey() != null && !options.enableMessageOrdering()) {
-            throw new PubSubException(
-                    Status.FAILED_PRECONDITION,
-                    topic.path(),
-                    "a message has the ordering key '"
-                            + message.orderingKey()
-                            + "' but the publisher option enableMessageOrdering is off: enable it,"
-                            + " or set no key");
-        }
+        OrderingCheck.check(options, topic, message);
         int size;
         try {
             size = outbox.measure(message);
@@ -214,12 +242,11 @@ public final class PubSubWriter<T> implements SinkWriter<T> {
     public void flush(boolean endOfInput) throws IOException, InterruptedException {
         try {
             outbox.handOver();
-            do {
-                publisher.flush();
-                gate.await(0, 0);
-                drainFailures();
-                // The handler may have published in the meantime.
-            } while (publisher.state()[PublisherCounter.IN_FLIGHT_MESSAGES.ordinal()] > 0);
+            publisher.flush();
+            gate.await(0, 0);
+            drainFailures();
+            // Only now has the handler seen every failure.
+            letters.flush();
         } catch (Throwable t) {
             failed = true;
             throw t;
@@ -245,8 +272,8 @@ public final class PubSubWriter<T> implements SinkWriter<T> {
         while ((descriptor = publisher.takeFailure()) != null) {
             PublishFailure failure = PublishFailure.parse(descriptor);
             if (failure.terminal()) {
-                metrics.failed(failure.status());
                 TopicDestination topic = topics.destination(failure.topic());
+                metrics.failed(failure.status(), topic);
                 throw new PubSubException(
                         failure.status(), topic == null ? null : topic.path(), failure.text());
             }
@@ -256,13 +283,20 @@ public final class PubSubWriter<T> implements SinkWriter<T> {
 
     @Override
     public void close() throws IOException {
+        boolean drop = failed || letters.hasFailed();
+        long timeout = drop ? 0 : options.shutdownTimeout().toMillis();
+        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeout);
         try {
-            if (!failed) {
+            if (!drop) {
                 outbox.handOverAtOnce();
             }
         } finally {
-            publisher.close(failed ? 0 : options.shutdownTimeout().toMillis());
-            watch.close();
+            try {
+                publisher.close(timeout);
+            } finally {
+                watch.close();
+                letters.close(Math.max(0, TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime())));
+            }
         }
     }
 }

@@ -2,43 +2,32 @@ package io.github.flinkpubsub.sink.writer;
 
 import io.github.flinkpubsub.OutgoingMessage;
 import io.github.flinkpubsub.PubSubException;
-import io.github.flinkpubsub.PubSubException.Status;
 import io.github.flinkpubsub.TopicDestination;
 import io.github.flinkpubsub.nativebridge.Publisher;
 import io.github.flinkpubsub.nativebridge.PublisherCounter;
 import io.github.flinkpubsub.sink.FailedMessage;
 import io.github.flinkpubsub.sink.FailedMessageHandler;
-import io.github.flinkpubsub.wire.InvalidMessageException;
-import io.github.flinkpubsub.wire.MessageBlock;
 import io.github.flinkpubsub.wire.WireMessage;
 
 import org.apache.flink.api.common.operators.ProcessingTimeService;
 
 import java.io.IOException;
-import java.util.HashSet;
-import java.util.Set;
 
 /**
- * Gives failed messages to the handler, and publishes what the handler makes of them. Fails the job
- * when nothing but failures comes. Belongs to the task's thread.
+ * Gives failed messages to the handler, and what the handler makes of them to {@link Letters}.
+ * Fails the job when nothing but failures comes. Belongs to the task's thread.
  */
 final class Rejections implements FailedMessageHandler.Context {
 
-    private static final int BLOCK_BYTES = 64 << 10;
-
     private final FailedMessageHandler handler;
     private final Publisher publisher;
-    private final InFlightGate gate;
+    private final Letters letters;
     private final Topics topics;
     private final SinkMetrics metrics;
     private final ProcessingTimeService clock;
     private final int subtask;
     private final int maxInRow;
 
-    /** The handler's own messages do not wait among the others: they replace what has left them. */
-    private final MessageBlock block = new MessageBlock(BLOCK_BYTES);
-
-    private final Set<Integer> handlerTopics = new HashSet<>();
     private int localInRow;
     private int refusedInRow;
     private long publishedBefore;
@@ -47,7 +36,7 @@ final class Rejections implements FailedMessageHandler.Context {
             FailedMessageHandler handler,
             int maxInRow,
             Publisher publisher,
-            InFlightGate gate,
+            Letters letters,
             Topics topics,
             SinkMetrics metrics,
             ProcessingTimeService clock,
@@ -55,7 +44,7 @@ final class Rejections implements FailedMessageHandler.Context {
         this.handler = handler;
         this.maxInRow = maxInRow;
         this.publisher = publisher;
-        this.gate = gate;
+        this.letters = letters;
         this.topics = topics;
         this.metrics = metrics;
         this.clock = clock;
@@ -77,17 +66,6 @@ final class Rejections implements FailedMessageHandler.Context {
     void refused(PublishFailure failure) throws IOException, InterruptedException {
         TopicDestination topic = topics.destination(failure.topic());
         PubSubException cause = new PubSubException(failure.status(), topic.path(), failure.text());
-        if (handlerTopics.contains(failure.topic())) {
-            metrics.failed(cause.status());
-            throw new PubSubException(
-                    cause.status(),
-                    topic.path(),
-                    "what the failedMessageHandler published to "
-                            + topic
-                            + " was refused: "
-                            + failure.text(),
-                    cause);
-        }
         long published = publisher.state()[PublisherCounter.PUBLISHED_MESSAGES.ordinal()];
         refusedInRow = published == publishedBefore ? refusedInRow + 1 : 1;
         publishedBefore = published;
@@ -103,7 +81,7 @@ final class Rejections implements FailedMessageHandler.Context {
     }
 
     private void handle(FailedMessage message, int inRow) throws IOException, InterruptedException {
-        metrics.failed(message.cause().status());
+        metrics.failed(message.cause().status(), message.destination());
         if (inRow > maxInRow) {
             throw new PubSubException(
                     message.cause().status(),
@@ -125,25 +103,7 @@ final class Rejections implements FailedMessageHandler.Context {
 
     @Override
     public void publish(TopicDestination topic, OutgoingMessage message) throws IOException {
-        int number = topics.number(topic);
-        handlerTopics.add(number);
-        try {
-            block.measure(message);
-        } catch (InvalidMessageException e) {
-            throw new PubSubException(
-                    Status.INVALID_ARGUMENT,
-                    topic.path(),
-                    "what the failedMessageHandler publishes to "
-                            + topic
-                            + " is not legal: "
-                            + e.getMessage(),
-                    e);
-        }
-        block.add(message, number);
-        publisher.append(
-                block.data(), block.length(), block.index(), block.count(), 0, gate.inFlight());
-        metrics.sent(block.count(), block.length());
-        block.clear();
+        letters.publish(topic, message);
     }
 
     @Override

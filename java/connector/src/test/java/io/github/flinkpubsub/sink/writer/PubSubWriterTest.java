@@ -58,6 +58,8 @@ class PubSubWriterTest {
     private final TestWriterContext context = new TestWriterContext();
     private final List<FailedMessage> failed = new ArrayList<>();
     private FakePublisher publisher = new FakePublisher(true);
+    private FakePublisher letters = new FakePublisher(true);
+    private int lettersOpened;
     private PubSubPublisherOptions.Builder options =
             PubSubPublisherOptions.builder().batchElementCountThreshold(3);
     private PubSubSerializationSchema<String> serializer = PubSubWriterTest::serialize;
@@ -96,7 +98,11 @@ class PubSubWriterTest {
                                 options.build(),
                                 ConnectionOptions.builder().build()),
                         context,
-                        publisher);
+                        publisher,
+                        () -> {
+                            lettersOpened++;
+                            return letters;
+                        });
     }
 
     private void write(String... elements) throws Exception {
@@ -314,28 +320,150 @@ class PubSubWriterTest {
     void deadLettersArePublishedBeforeTheFlushEnds() throws Exception {
         handler = FailedMessageHandler.sendToDeadLetterTopic(LETTERS);
         open();
-        write("a", "goog");
+        write("a");
+        assertThat(lettersOpened).isZero();
+        write("goog", "goog");
+        assertThat(lettersOpened).isEqualTo(1);
+        assertThat(letters.state()[0]).isEqualTo(2);
         writer.flush(false);
-        assertThat(publisher.events()).containsExactly("append goog@1", "append a@0", "flush");
-        PubsubMessage letter = publisher.published().get(0);
+        assertThat(letters.state()[0]).isZero();
+        assertThat(letters.events()).containsExactly("append goog@0", "append goog@0", "flush");
+        assertThat(publisher.events()).containsExactly("append a@0", "flush");
+        PubsubMessage letter = letters.published().get(0);
         assertThat(letter.getAttributesMap())
                 .containsEntry("fine", "w")
                 .doesNotContainKey("google")
                 .containsEntry("pubsub-failed-subtask", "3")
                 .containsEntry("pubsub-failed-destination", "projects/p/topics/t");
+        writer.close();
+        assertThat(letters.events()).hasSize(4).last().asString().startsWith("close ");
+        assertThat(letters.events()).doesNotContain("close 0");
     }
 
     @Test
-    void aRefusedDeadLetterFailsTheJob() throws Exception {
+    void aDeadLetterOfARefusedMessageIsPublishedBeforeTheFlushEnds() throws Exception {
         publisher = new FakePublisher(false);
+        letters = new FakePublisher(false);
+        handler = FailedMessageHandler.sendToDeadLetterTopic(LETTERS);
+        open();
+        write("a", "b", "c");
+        publisher.refuse(1, 0, Status.INVALID_ARGUMENT, "no");
+        Thread service =
+                new Thread(
+                        () -> {
+                            while (!publisher.events().contains("flush")) {
+                                Thread.onSpinWait();
+                            }
+                            while (letters.events().isEmpty()) {
+                                Thread.onSpinWait();
+                            }
+                            publisher.confirm();
+                            while (!letters.events().contains("flush")) {
+                                Thread.onSpinWait();
+                            }
+                            letters.confirm();
+                        });
+        service.start();
+        writer.flush(false);
+        service.join();
+        assertThat(letters.state()[0]).isZero();
+        assertThat(payloads(letters.published())).containsExactly("b");
+    }
+
+    @Test
+    void aFailedDeadLetterFailsTheJob() throws Exception {
+        letters = new FakePublisher(false);
         handler = FailedMessageHandler.sendToDeadLetterTopic(LETTERS);
         open();
         write("goog");
-        publisher.refuse(0, 0, Status.INVALID_ARGUMENT, "not this either");
+        letters.fail(0, Status.PERMISSION_DENIED, "not this either");
         assertThatThrownBy(() -> context.mailbox.yield())
                 .hasRootCauseInstanceOf(PubSubException.class)
                 .hasMessageContaining(
-                        "the failedMessageHandler published to projects/p/topics/letters");
+                        "PERMISSION_DENIED: what the failedMessageHandler publishes to"
+                                + " projects/p/topics/letters failed: not this either");
+        assertThat(counter("errorClass", "PERMISSION_DENIED", "errors")).isEqualTo(1);
+        writer.close();
+        assertThat(publisher.events()).containsExactly("close 0");
+        assertThat(letters.events()).endsWith("close 0");
+    }
+
+    @Test
+    void theTopicOfDeadLettersMustExist() throws Exception {
+        letters = new FakePublisher(false);
+        handler = FailedMessageHandler.sendToDeadLetterTopic(LETTERS);
+        open();
+        write("goog");
+        letters.fail(0, Status.NOT_FOUND, "no such topic");
+        assertThatThrownBy(() -> writer.flush(false))
+                .hasMessageContaining(
+                        "NOT_FOUND: what the failedMessageHandler publishes to"
+                                + " projects/p/topics/letters has no topic: it must exist");
+    }
+
+    @Test
+    void whatAHandlerPublishesHasToBeLegal() {
+        handler = (message, context) -> context.publish(LETTERS, new OutgoingMessage());
+        open();
+        assertThatThrownBy(() -> write("goog"))
+                .isInstanceOf(PubSubException.class)
+                .hasMessageContaining("publishes to projects/p/topics/letters is not legal")
+                .hasMessageContaining("neither payload nor attributes");
+        assertThat(lettersOpened).isZero();
+    }
+
+    @Test
+    void aHandlersKeyNeedsOrderingToo() {
+        handler =
+                (message, context) ->
+                        context.publish(LETTERS, new OutgoingMessage().orderingKey("k"));
+        open();
+        assertThatThrownBy(() -> write("goog"))
+                .hasMessageContaining("ordering key 'k'")
+                .hasMessageContaining("enableMessageOrdering");
+    }
+
+    @Test
+    void deadLettersStayWithinTheBounds() throws Exception {
+        options.maxInFlightMessages(3).maxConsecutiveRejections(1_000);
+        handler = FailedMessageHandler.sendToDeadLetterTopic(LETTERS);
+        open();
+        for (int i = 0; i < 100; i++) {
+            write("goog");
+        }
+        writer.flush(false);
+        assertThat(letters.published()).hasSize(100);
+        assertThat(letters.maxInFlight()).isEqualTo(4);
+    }
+
+    @Test
+    void destinationsAreCountedOnRequest() throws Exception {
+        destination = (element, context) -> TopicDestination.of("p", element.substring(0, 1));
+        handler = FailedMessageHandler.sendToDeadLetterTopic(LETTERS);
+        options.perDestinationMetrics(true);
+        open();
+        write("a1", "b1", "a22", "goog");
+        writer.flush(false);
+        assertThat(counter("numRecordsSend")).isEqualTo(4);
+        assertThat(counter("topic", "projects/p/topics/a", "numRecordsSend")).isEqualTo(2);
+        // Each message has two tags and two lengths.
+        assertThat(counter("topic", "projects/p/topics/a", "numBytesSend")).isEqualTo(6 + 7);
+        assertThat(counter("topic", "projects/p/topics/b", "numRecordsSend")).isEqualTo(1);
+        assertThat(counter("topic", "projects/p/topics/b", "numBytesSend")).isEqualTo(6);
+        assertThat(counter("topic", "projects/p/topics/g", "numRecordsSend")).isZero();
+        assertThat(counter("topic", "projects/p/topics/g", "numRecordsSendErrors")).isEqualTo(1);
+        assertThat(counter("topic", "projects/p/topics/letters", "numRecordsSend")).isEqualTo(1);
+        assertThat(counter("numBytesSend"))
+                .isEqualTo(
+                        6 + 7 + 6 + counter("topic", "projects/p/topics/letters", "numBytesSend"));
+    }
+
+    @Test
+    void destinationsAreNotCountedByDefault() throws Exception {
+        open();
+        write("a");
+        writer.flush(false);
+        assertThat(context.metrics.getCounter("topic", TOPIC.path(), "numRecordsSend")).isEmpty();
     }
 
     @Test
@@ -422,18 +550,31 @@ class PubSubWriterTest {
     }
 
     @Test
-    void nativeCountersAreReported() {
+    void nativeCountersAreReportedForBothPublishersAndAfterClose() throws Exception {
+        publisher = new FakePublisher(false);
+        letters = new FakePublisher(false);
+        handler = FailedMessageHandler.sendToDeadLetterTopic(LETTERS);
         open();
-        assertThat(context.metrics.<Long>getGauge("publishRetries").orElseThrow().getValue())
-                .isEqualTo(7);
-        for (String name :
-                List.of(
-                        "inFlightMessages",
-                        "inFlightBytes",
-                        "activePublishers",
-                        "parkedMessages",
-                        "topicsCreated")) {
-            assertThat(context.metrics.<Long>getGauge(name).orElseThrow().getValue()).isZero();
+        write("a", "b", "c", "goog");
+        Map<String, Long> expected =
+                Map.of(
+                        "inFlightMessages", 4L,
+                        "inFlightBytes", counter("numBytesSend"),
+                        "activePublishers", 2L,
+                        "publishRetries", 14L,
+                        "parkedMessages", 0L,
+                        "topicsCreated", 0L);
+        for (int round = 0; round < 2; round++) {
+            expected.forEach(
+                    (name, value) ->
+                            assertThat(
+                                            context.metrics
+                                                    .<Long>getGauge(name)
+                                                    .orElseThrow()
+                                                    .getValue())
+                                    .as(name)
+                                    .isEqualTo(value));
+            writer.close();
         }
     }
 
@@ -456,6 +597,20 @@ class PubSubWriterTest {
                 .containsEntry("isolate-rejected", "true")
                 .containsEntry("create-topics", "true")
                 .containsEntry("topic.label.team", "a");
+    }
+
+    @Test
+    void optionsOfTheHandlersPublisher() {
+        NativeOptions letters =
+                PubSubWriter.lettersOptions(
+                        config(
+                                FailedMessageHandler.logAndDrop(),
+                                CreateDisposition.CREATE_IF_NEEDED));
+        assertThat(letters.asMap())
+                .containsEntry("isolate-rejected", "false")
+                .containsEntry("create-topics", "false")
+                .doesNotContainKey("topic.label.team")
+                .containsEntry("batch-element-count", "3");
     }
 
     private SinkConfig<String> config(FailedMessageHandler handler, CreateDisposition disposition) {
