@@ -34,15 +34,20 @@ import java.util.stream.Stream;
  * {@link #close()}, and at the latest with the JVM. Methods may be called by any thread.
  *
  * <p>The binary {@code pubsub-emulator} is the one that the system property {@code pubsub.emulator}
- * names, or else the one on the {@code PATH}. Resources are named by their paths, such as {@code
- * projects/p/topics/t}. A call that the server refuses throws {@link StatusRuntimeException}.
+ * names, or else the one in the jar, or else the one on the {@code PATH}. The jar's is unpacked
+ * into a directory that only this user can read, and deleted when the JVM exits. Resources are
+ * named by their paths, such as {@code projects/p/topics/t}. A call that the server refuses throws
+ * {@link StatusRuntimeException}.
  */
 public final class PubSubEmulator implements AutoCloseable {
 
     /** System property: the server's binary. */
     public static final String BINARY_PROPERTY = "pubsub.emulator";
 
-    private static final Pattern READY = Pattern.compile("listening on ([0-9.]+:[0-9]+)");
+    /** System property: where the jar's binary is unpacked instead of {@code java.io.tmpdir}. */
+    public static final String DIR_PROPERTY = "pubsub.emulator.dir";
+
+    private static final Pattern READY = Pattern.compile("listening on (\\S+) control (\\S+)");
     private static final int ACK_DEADLINE_SECONDS = 60;
     private static final int LARGEST_MESSAGE_BYTES = 64 << 20;
     private static final int PULLED_AT_ONCE = 1_000;
@@ -52,10 +57,12 @@ public final class PubSubEmulator implements AutoCloseable {
     private final ManagedChannel channel;
     private final PublisherGrpc.PublisherBlockingStub publisher;
     private final SubscriberGrpc.SubscriberBlockingStub subscriber;
+    private final EmulatorControl control;
 
-    private PubSubEmulator(Process process, String endpoint) {
+    private PubSubEmulator(Process process, Matcher ready) {
         this.process = process;
-        this.endpoint = endpoint;
+        endpoint = ready.group(1);
+        control = new EmulatorControl(ready.group(2));
         channel =
                 NettyChannelBuilder.forTarget(endpoint)
                         .usePlaintext()
@@ -72,7 +79,7 @@ public final class PubSubEmulator implements AutoCloseable {
      * @throws IOException when the binary cannot be started or ends at once
      */
     public static PubSubEmulator start(String... arguments) throws IOException {
-        String binary = System.getProperty(BINARY_PROPERTY, "pubsub-emulator");
+        String binary = EmulatorBinary.find();
         List<String> command =
                 Stream.concat(
                                 Stream.of(binary, "--port", "0", "--exit-on-stdin-close"),
@@ -101,7 +108,7 @@ public final class PubSubEmulator implements AutoCloseable {
         }
     }
 
-    private static String awaitReady(Process process, String binary) throws IOException {
+    private static Matcher awaitReady(Process process, String binary) throws IOException {
         BufferedReader out =
                 new BufferedReader(
                         new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
@@ -109,7 +116,7 @@ public final class PubSubEmulator implements AutoCloseable {
         while ((line = out.readLine()) != null) {
             Matcher ready = READY.matcher(line);
             if (ready.find()) {
-                return ready.group(1);
+                return ready;
             }
         }
         throw new IOException(binary + " ended before it listened");
@@ -118,6 +125,11 @@ public final class PubSubEmulator implements AutoCloseable {
     /** {@code host:port}, the value of {@code emulatorEndpoint}. */
     public String endpoint() {
         return endpoint;
+    }
+
+    /** Makes things go wrong, moves the time and shows what is inside. */
+    public EmulatorControl control() {
+        return control;
     }
 
     /** Creates a topic. */
