@@ -26,6 +26,8 @@ enum Kind {
     Call,
     /// The connection could not be made.
     Connect,
+    /// There was no answer: the connection broke or time ran out.
+    Unanswered,
     /// The caller handed over something unusable; nothing was sent.
     Usage,
     /// A task of this crate panicked.
@@ -98,6 +100,14 @@ impl Error {
         self.kind == Kind::Panic
     }
 
+    /// A call that was not answered.
+    pub(crate) fn unanswered(code: Code, message: impl Into<String>) -> Self {
+        Self {
+            kind: Kind::Unanswered,
+            ..Self::new(code, message)
+        }
+    }
+
     /// Names the resource that the call was about, such as `projects/p/topics/t`.
     pub fn with_resource(mut self, resource: impl Into<String>) -> Self {
         self.resource = Some(resource.into());
@@ -144,6 +154,12 @@ impl Error {
     /// Whether an option or an argument is at fault and nothing was sent.
     pub fn is_option(&self) -> bool {
         self.kind == Kind::Usage
+    }
+
+    /// Whether the server has said nothing: it was not reached, or the connection broke, or time ran
+    /// out before it answered.
+    pub fn is_unanswered(&self) -> bool {
+        matches!(self.kind, Kind::Connect | Kind::Unanswered)
     }
 
     /// Whether the same call may succeed when it is made again later.

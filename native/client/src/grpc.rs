@@ -349,7 +349,7 @@ fn from_trailers_only(parts: &http::response::Parts) -> Result<Option<Result<(),
 }
 
 fn no_status() -> Error {
-    Error::new(
+    Error::unanswered(
         Code::Unavailable,
         "the server ended the call without a status",
     )

@@ -88,7 +88,7 @@ pub(crate) fn transport_error(
     if connecting {
         Error::connect(format!("cannot connect to {endpoint}: {text}"))
     } else {
-        Error::new(
+        Error::unanswered(
             Code::Unavailable,
             format!("connection to {endpoint}: {text}"),
         )
@@ -96,7 +96,7 @@ pub(crate) fn transport_error(
 }
 
 pub(super) fn deadline_exceeded() -> Error {
-    Error::new(Code::DeadlineExceeded, "no answer in time")
+    Error::unanswered(Code::DeadlineExceeded, "no answer in time")
 }
 
 #[cfg(test)]

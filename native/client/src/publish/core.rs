@@ -20,6 +20,10 @@ use crate::error::{Error, code_name};
 /// Requests under way at the same time. Servers allow about a hundred per connection.
 pub(super) const MAX_REQUESTS: usize = 96;
 
+/// How long a server that has never been heard of is looked for. A wrong endpoint is told soon; a
+/// server that was there may stay away for as long as the options allow.
+const FIRST_CONTACT: Duration = Duration::from_secs(30);
+
 /// What the driver has to do.
 #[derive(Debug)]
 pub(super) enum Action {
@@ -77,6 +81,8 @@ pub(super) struct Core {
     answers: u64,
     progress: Progress,
     last_error: Option<Error>,
+    /// The server has answered something.
+    heard: bool,
     failed: bool,
     outcome: Outcome,
 }
@@ -99,6 +105,7 @@ impl Core {
             answers: 0,
             progress: Progress::new(options.progress_timeout),
             last_error: None,
+            heard: false,
             failed: false,
             outcome: Outcome::default(),
             options,
@@ -184,6 +191,7 @@ impl Core {
     ) {
         self.running -= 1;
         self.answers += 1;
+        self.heard |= !matches!(&result, Err(e) if e.is_unanswered());
         match result {
             Ok(()) => {
                 self.last_error = None;
@@ -260,13 +268,16 @@ impl Core {
 
     fn retry(&mut self, mut flight: Box<Flight>, error: Error, now: Instant, random: f64) {
         let wait = flight.backoff.next(random);
-        if now + wait > flight.first_sent + self.options.retry_total_timeout {
-            let text = format!(
-                "{}; gave up after {} attempts within {:?}",
-                error.message(),
-                flight.attempts,
-                self.options.retry_total_timeout,
-            );
+        let mut total = self.options.retry_total_timeout;
+        if !self.heard {
+            total = total.min(FIRST_CONTACT);
+        }
+        if now + wait > flight.first_sent + total {
+            let (message, attempts) = (error.message(), flight.attempts);
+            let mut text = format!("{message}; gave up after {attempts} attempts within {total:?}");
+            if !self.heard {
+                text += ", in which no server answered: check the endpoint";
+            }
             return self.fail(&flight, error.with_message(text));
         }
         self.outcome.retries += 1;

@@ -57,6 +57,17 @@ impl Bench {
         }
     }
 
+    /// The next request, after whatever time it takes.
+    fn awaited(&mut self) -> Box<Flight> {
+        loop {
+            match self.core.next(self.now) {
+                Some(Action::Publish(flight)) => return flight,
+                Some(Action::Create(topic)) => panic!("creation of {topic}"),
+                None => self.wait(),
+            };
+        }
+    }
+
     fn creation(&mut self) -> u32 {
         match self.core.next(self.now) {
             Some(Action::Create(topic)) => topic,
@@ -184,6 +195,52 @@ fn retrying_ends_with_the_total_time() {
         terminal.error.to_string(),
         "UNAVAILABLE on projects/p/topics/t: said the service; gave up after 2 attempts within 250ms"
     );
+}
+
+#[test]
+fn a_server_that_was_never_there_is_given_up_soon() {
+    let mut cause = 0;
+    let mut nobody = || {
+        cause += 1;
+        Err(if cause % 2 == 1 {
+            Error::unanswered(Code::DeadlineExceeded, "no answer in time")
+        } else {
+            Error::connect("cannot connect to 127.0.0.1:1")
+        })
+    };
+    let mut bench = Bench::new(options());
+    bench.append(&[(0, "", "a")]);
+    let start = bench.now;
+    let terminal = loop {
+        let flight = bench.awaited();
+        bench.core.published(flight, nobody(), bench.now, 1.0);
+        if let Some(terminal) = bench.core.take_outcome().terminal {
+            break terminal;
+        }
+    };
+    let took = bench.now - start;
+    assert!(
+        took > FIRST_CONTACT - 2 * SECOND && took <= FIRST_CONTACT,
+        "{took:?}"
+    );
+    let text = terminal.error.to_string();
+    let expected = "within 30s, in which no server answered: check the endpoint";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn a_server_that_was_there_is_waited_for() {
+    let nobody = || Err(Error::connect("cannot connect to 127.0.0.1:1"));
+    let mut bench = Bench::new(options());
+    bench.append(&[(0, "", "a")]);
+    let flight = bench.flight();
+    bench.answer(flight, Code::Ok);
+    bench.append(&[(0, "", "b")]);
+    let flight = bench.flight();
+    bench.now += FIRST_CONTACT * 2;
+    bench.core.published(flight, nobody(), bench.now, 1.0);
+    assert!(bench.core.take_outcome().terminal.is_none());
+    bench.awaited();
 }
 
 #[test]

@@ -99,6 +99,9 @@ async fn drive<T: Transport>(
                 let now = Instant::now();
                 match answer {
                     Answer::Published(flight, result) => {
+                        if let Err(e) = &result {
+                            tracing::debug!(attempt = flight.attempts, "publish: {e}");
+                        }
                         core.published(flight, result, now, random());
                     }
                     Answer::Created(topic, result) => core.created(topic, result, now, random()),
@@ -161,6 +164,10 @@ async fn create<T: Transport>(
     settings: TopicSettings,
 ) -> Answer {
     let result = transport.create(&name, &settings).await;
+    match &result {
+        Ok(()) => tracing::info!("created {name}"),
+        Err(e) => tracing::debug!("{e}"),
+    }
     Answer::Created(topic, result)
 }
 
