@@ -265,7 +265,7 @@ fn a_waiting_fetch_ends_when_it_is_woken_or_closed() {
 fn large_messages_ask_for_room_and_arrive_whole() {
     let fixture = Fixture::new(SubscriberOptions::default());
     fixture.subscriber.add_split(SUBSCRIPTION).unwrap();
-    let large: Vec<u8> = (0..9_900_000u32).map(|i| (i * 7 >> 3) as u8).collect();
+    let large: Vec<u8> = (0..9_900_000u32).map(|i| ((i * 7) >> 3) as u8).collect();
     fixture.publish(&[&large], "");
     let records = fixture.fetch_all(1);
     assert!(records[0].payload == large);
@@ -354,7 +354,7 @@ fn the_buffer_is_bounded_and_refills() {
     fixture.subscriber.add_split(SUBSCRIPTION).unwrap();
     let payload = vec![7; 10_000];
     for _ in 0..20 {
-        fixture.publish(&vec![payload.as_slice(); 10], "");
+        fixture.publish(&[payload.as_slice(); 10], "");
     }
     fixture.wait("a full buffer", |f| f.counts().buffered_bytes >= 100_000);
     // One response more at the most than the bound.
