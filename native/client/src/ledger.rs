@@ -387,14 +387,18 @@ impl Ledger {
     /// The leases of `set` turned out not to be ours: its messages are not emitted, nor given back.
     pub fn disown(&mut self, set: &IdSet) {
         for sequence in set.runs.iter().flat_map(|run| run.sequences.clone()) {
-            if sequence < self.decided {
-                continue;
-            }
-            if let Some(at) = self.batch_of(sequence) {
-                let index = self.batches[at].index(sequence);
-                if !self.batches[at].is_dead(index) {
-                    self.kill(at, index);
-                }
+            self.leave(sequence);
+        }
+    }
+
+    /// Forgets one message that is held and not decided; its lease runs out.
+    pub fn leave(&mut self, sequence: u64) {
+        if sequence >= self.decided
+            && let Some(at) = self.batch_of(sequence)
+        {
+            let index = self.batches[at].index(sequence);
+            if !self.batches[at].is_dead(index) {
+                self.kill(at, index);
             }
         }
         self.drop_settled();

@@ -256,7 +256,7 @@ impl Subscriber {
     fn take(&self, split: &Arc<Split>, bytes: usize, messages: usize) -> Option<Fetched> {
         let mut buffer = split.buffer();
         buffer.in_line = false;
-        if buffer.paused {
+        if buffer.paused || buffer.closed {
             return None;
         }
         let next = buffer.responses.front()?;
@@ -275,7 +275,10 @@ impl Subscriber {
         while let Some(next) = buffer.responses.front() {
             size += next.len;
             count += next.messages as usize;
-            if size > bytes.min(MERGE_BYTES) || count > most {
+            if size > bytes.min(MERGE_BYTES)
+                || count > most
+                || !responses.last().is_none_or(|last| next.follows(last))
+            {
                 break;
             }
             responses.extend(buffer.pop());
@@ -338,6 +341,14 @@ impl Subscriber {
         let split = self.split(split)?;
         let set = split.ledger().nack(sequence);
         split.spawn_nacks(set.into_iter().collect());
+        Ok(())
+    }
+
+    /// Leaves one message alone: it is neither acked nor given back, and comes again when its lease has run out.
+    pub fn leave(&self, split: u32, sequence: u64) -> Result<(), Error> {
+        let split = self.split(split)?;
+        split.ledger().leave(sequence);
+        split.changed.notify_waiters();
         Ok(())
     }
 

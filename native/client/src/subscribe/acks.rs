@@ -121,17 +121,20 @@ impl AckCaller {
                 true
             };
             let left = narrowed.as_ref().unwrap_or(set);
-            if left.is_empty() {
-                answer.error = Some(error);
-                return answer;
-            }
             let wait = backoff.next(retry::random());
-            if !retryable || Instant::now() + wait >= give_up {
+            let last = left.is_empty() || !retryable || Instant::now() + wait >= give_up;
+            if last {
                 answer.failed.append(left.clone());
-                answer.error = Some(error);
+            } else {
+                tracing::debug!(subscription = %self.subscription, %error, "will ask again");
+            }
+            // Kept for what failed for good, also when the others succeed later.
+            if !answer.failed.is_empty() {
+                answer.error.get_or_insert(error);
+            }
+            if last {
                 return answer;
             }
-            tracing::debug!(subscription = %self.subscription, %error, "will ask again");
             tokio::time::sleep(wait).await;
         }
     }

@@ -12,7 +12,7 @@ use tokio::sync::{Notify, oneshot};
 use super::acks::AckCaller;
 use super::counters::Counters;
 use super::options::SubscriberOptions;
-use super::pending::Pending;
+use super::pending::{Guard, Pending};
 use crate::clock::Clock;
 use crate::connect::Connection;
 use crate::error::Error;
@@ -34,6 +34,16 @@ pub(crate) struct Response {
 }
 
 impl Response {
+    /// Whether its sequence numbers come right after those of `last`. One fetch has one first number, so only such
+    /// responses may share it: what was dropped or given back between two others has left a gap.
+    pub(crate) fn follows(&self, last: &Response) -> bool {
+        match (last.first, self.first) {
+            (None, None) => true,
+            (Some(first), Some(next)) => first + u64::from(last.messages) == next,
+            _ => false,
+        }
+    }
+
     fn contiguous(&mut self) -> Bytes {
         if self.frames.len() != 1 {
             self.frames = vec![Bytes::from(self.frames.concat())];
@@ -57,6 +67,8 @@ pub(crate) struct Buffer {
     /// Responses were taken out and are not in the ledger yet. Sequence numbers follow the order of fetching, so nothing
     /// behind them may be registered meanwhile.
     pub fetching: bool,
+    /// What is to be given back once the running fetch has ended, see [`Split::give_back_held`].
+    give_back: Option<(bool, Guard)>,
 }
 
 impl Buffer {
@@ -186,8 +198,15 @@ impl Split {
     /// Registers what is buffered, in its order, up to the last response that `wanted` accepts. `false` when this cannot
     /// be done just now.
     fn register_buffered(&self, wanted: impl Fn(&Response) -> bool) -> Result<bool, ScanError> {
-        let mut buffer = self.buffer();
-        if buffer.fetching && !buffer.closed {
+        self.register_of(&mut self.buffer(), wanted)
+    }
+
+    fn register_of(
+        &self,
+        buffer: &mut Buffer,
+        wanted: impl Fn(&Response) -> bool,
+    ) -> Result<bool, ScanError> {
+        if buffer.fetching {
             return Ok(false);
         }
         let Some(last) = buffer
@@ -207,8 +226,17 @@ impl Split {
     }
 
     /// What was fetched is in the ledger.
-    pub(crate) fn fetch_ended(&self) {
-        self.buffer().fetching = false;
+    pub(crate) fn fetch_ended(self: &Arc<Self>) {
+        let mut buffer = self.buffer();
+        buffer.fetching = false;
+        if buffer.closed {
+            self.put_away(&mut buffer);
+        }
+        let give_back = buffer.give_back.take();
+        drop(buffer);
+        if let Some((all, _pending)) = give_back {
+            self.give_back_held(all);
+        }
         if self.is_exactly_once() {
             self.changed.notify_waiters();
         }
@@ -264,16 +292,27 @@ impl Split {
 
     fn store(&self, response: Response) {
         let mut buffer = self.buffer();
-        // Closing gave back what the ledger knew; what it did not know runs out.
-        if !buffer.closed {
-            buffer.push(response);
+        buffer.push(response);
+        if buffer.closed {
+            self.put_away(&mut buffer);
+        }
+    }
+
+    /// The ledger alone knows what nobody will fetch, until it is given back. While a fetch runs, its messages come
+    /// first: then this is done at the fetch's end.
+    fn put_away(&self, buffer: &mut Buffer) {
+        // Unreadable responses have no ids to give back; their leases run out.
+        if self.register_of(buffer, |_| true).unwrap_or(true) {
+            while buffer.pop().is_some() {}
         }
     }
 
     async fn confirm_leases(&self, response: &mut Response) -> Result<(), Error> {
+        // The stream was opened before it was known that these leases have to be longer.
+        let lease = self.lease();
+        response.lease = response.received + lease;
         self.register(response).map_err(|e| self.unreadable(&e))?;
         let first = response.first.unwrap_or_default();
-        let lease = response.lease - response.received;
         let sets = self.ledger().ids_from(first);
         for set in sets {
             let limit = Duration::from_millis(lease);
@@ -421,11 +460,9 @@ impl Split {
 
     /// Stops the streams; nothing is fetched any more.
     pub(crate) fn stop(&self) {
-        self.buffer().closed = true;
-        // Unreadable responses have no ids to give back; their leases run out.
-        let _ = self.register_buffered(|_| true);
         let mut buffer = self.buffer();
-        while buffer.pop().is_some() {}
+        buffer.closed = true;
+        self.put_away(&mut buffer);
         drop(buffer);
         self.changed.notify_waiters();
     }
@@ -435,6 +472,12 @@ impl Split {
     /// To be called when the streams have ended: what is given back comes again at once, where a stream is open.
     pub(crate) fn give_back_held(self: &Arc<Self>, all: bool) {
         let sets = {
+            let mut buffer = self.buffer();
+            if buffer.fetching {
+                // The ledger does not know yet what is on its way to Java.
+                buffer.give_back = Some((all, self.acks.pending.begin()));
+                return;
+            }
             let mut ledger = self.ledger();
             if all {
                 ledger.nack_all()

@@ -204,6 +204,10 @@ impl Stream {
     async fn open(&mut self, purpose: Purpose, responses: &mut u64) -> Result<End, Error> {
         let split = Arc::clone(&self.split);
         let _open = split.streams.begin();
+        // Whoever closes waits for the streams that are open; this one may have begun just after.
+        if split.is_closed() {
+            return Ok(End::Closed);
+        }
         let told = split.lease();
         let mut lease = StreamLease { told, sure: told };
         let channel = split.connection.stream_channel(Windows::SPEED);

@@ -1,0 +1,232 @@
+//! A server in process and a subscriber on it, both with clocks that stand still.
+// Each test binary uses a part of it.
+#![allow(dead_code)]
+
+use std::time::{Duration, Instant};
+
+use googleapis_tonic_google_pubsub_v1::google::pubsub::v1 as pb;
+use pubsub_client::clock::{Clock, Hands};
+use pubsub_client::connect::{Connection, ConnectionOptions};
+use pubsub_client::error::Error;
+use pubsub_client::subscribe::{Counts, Fetched, INDEX_STRIDE, Subscriber, SubscriberOptions};
+use pubsub_emulator::{Emulator, Options};
+use tokio::runtime::Runtime;
+
+pub const TOPIC: &str = "projects/p/topics/orders";
+pub const SUBSCRIPTION: &str = "projects/p/subscriptions/orders-sub";
+pub const DEADLINE: Duration = Duration::from_secs(30);
+
+/// A server with one subscription, and a client of it.
+pub struct Fixture {
+    // In the order in which they must go.
+    pub subscriber: Subscriber,
+    pub connection: Connection,
+    pub emulator: Emulator,
+    pub hands: Hands,
+    pub runtime: Runtime,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct Record {
+    pub id: String,
+    pub payload: Vec<u8>,
+    pub key: String,
+    pub sequence: u64,
+}
+
+impl Fixture {
+    pub fn new(options: SubscriberOptions) -> Self {
+        Self::with(options, pb::Subscription::default())
+    }
+
+    /// Both clocks stand still: leases run out and are extended when the test says so.
+    pub fn with(options: SubscriberOptions, subscription: pb::Subscription) -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .unwrap();
+        let emulator = runtime
+            .block_on(Emulator::start(Options::default()))
+            .unwrap();
+        emulator.clock().stop();
+        let options_of = ConnectionOptions::emulator(&emulator.address().to_string()).unwrap();
+        let connection = Connection::open(options_of, runtime.handle()).unwrap();
+        runtime.block_on(async {
+            let topic = pb::Topic {
+                name: TOPIC.into(),
+                ..Default::default()
+            };
+            connection
+                .admin_publisher()
+                .create_topic(topic)
+                .await
+                .unwrap();
+            let subscription = pb::Subscription {
+                name: SUBSCRIPTION.into(),
+                topic: TOPIC.into(),
+                ..subscription
+            };
+            connection
+                .admin_subscriber()
+                .create_subscription(subscription)
+                .await
+                .unwrap();
+        });
+        let (clock, hands) = Clock::stopped();
+        let subscriber = Subscriber::open_with_clock(connection.clone(), options, clock);
+        Self {
+            subscriber,
+            connection,
+            emulator,
+            hands,
+            runtime,
+        }
+    }
+
+    pub fn publish(&self, payloads: &[&[u8]], key: &str) {
+        let messages = payloads
+            .iter()
+            .map(|payload| pb::PubsubMessage {
+                data: payload.to_vec().into(),
+                ordering_key: key.into(),
+                ..Default::default()
+            })
+            .collect();
+        let request = pb::PublishRequest {
+            topic: TOPIC.into(),
+            messages,
+        };
+        self.runtime.block_on(async {
+            self.connection
+                .admin_publisher()
+                .publish(request)
+                .await
+                .unwrap();
+        });
+    }
+
+    /// The records of one fetch; none when nothing comes within `timeout`.
+    pub fn fetch(&self, timeout: Duration) -> Result<Vec<Record>, Error> {
+        let (mut data, mut index) = (vec![0; 1 << 20], vec![0; 1_000 * INDEX_STRIDE]);
+        loop {
+            match self
+                .subscriber
+                .fetch(timeout, data.len(), index.len() / INDEX_STRIDE)?
+            {
+                Fetched::Nothing => return Ok(Vec::new()),
+                Fetched::TooSmall { bytes, messages } => {
+                    data = vec![0; bytes];
+                    index = vec![0; messages * INDEX_STRIDE];
+                }
+                Fetched::Messages(fetch) => {
+                    let written = fetch.write(&mut data, &mut index)?;
+                    let slice = |at: i32, len: i32| &data[at as usize..][..len as usize];
+                    let text = |at, len| String::from_utf8(slice(at, len).to_vec()).unwrap();
+                    let slots = index.chunks_exact(INDEX_STRIDE).take(written.messages);
+                    return Ok((written.first..)
+                        .zip(slots)
+                        .filter(|(_, slot)| slot[11] & 1 << 8 == 0)
+                        .map(|(sequence, slot)| Record {
+                            id: text(slot[2], slot[3]),
+                            payload: slice(slot[0], slot[1]).to_vec(),
+                            key: text(slot[4], slot[5]),
+                            sequence,
+                        })
+                        .collect());
+                }
+            }
+        }
+    }
+
+    pub fn fetch_all(&self, count: usize) -> Vec<Record> {
+        let end = Instant::now() + DEADLINE;
+        let mut records = Vec::new();
+        while records.len() < count {
+            assert!(
+                Instant::now() < end,
+                "only {} of {count} came",
+                records.len()
+            );
+            records.extend(self.fetch(Duration::from_millis(100)).unwrap());
+        }
+        assert_eq!(records.len(), count);
+        records
+    }
+
+    pub fn checkpoint(&self, id: i64, emitted: u64) {
+        self.subscriber.snapshot(id, &[(0, emitted)]).unwrap();
+        self.subscriber.complete(id, DEADLINE).unwrap();
+    }
+
+    /// Messages of the subscription that are not acked, and those of them that are leased.
+    pub fn on_server(&self) -> (usize, usize) {
+        self.emulator.hub().with(|state, _| {
+            let counts = state.counts(SUBSCRIPTION).unwrap();
+            (
+                (counts.backlog + counts.outstanding) as usize,
+                counts.outstanding as usize,
+            )
+        })
+    }
+
+    pub fn wait(&self, what: &str, reached: impl Fn(&Self) -> bool) {
+        let end = Instant::now() + DEADLINE;
+        while !reached(self) {
+            assert!(
+                Instant::now() < end,
+                "waited for: {what}; {:?}; on the server {:?}, streams {:?}",
+                self.counts(),
+                self.on_server(),
+                self.streams()
+            );
+            std::thread::yield_now();
+        }
+    }
+
+    pub fn counts(&self) -> Counts {
+        self.subscriber.counts()
+    }
+
+    /// Moves both clocks, as time does.
+    pub fn pass(&self, time: Duration) {
+        self.emulator.clock().advance(time);
+        self.hands.advance(time);
+    }
+
+    pub fn delete_subscription(&self) {
+        let subscription = SUBSCRIPTION.to_owned();
+        let request = pb::DeleteSubscriptionRequest { subscription };
+        self.runtime.block_on(async {
+            let mut client = self.connection.admin_subscriber();
+            client.delete_subscription(request).await.unwrap();
+        });
+    }
+
+    /// Streams of the subscription that are open on the server.
+    pub fn streams(&self) -> usize {
+        self.emulator.hub().with(|state, _| {
+            let views = state.subscription_views();
+            views.iter().map(|view| view.streams.len()).sum()
+        })
+    }
+
+    pub fn failure(&self) -> Error {
+        let end = Instant::now() + DEADLINE;
+        loop {
+            assert!(Instant::now() < end, "no failure came");
+            // A stream that is not read notices it only when it is let go.
+            self.pass(Duration::from_secs(10));
+            if let Err(error) = self.fetch(Duration::from_millis(100)) {
+                return error;
+            }
+        }
+    }
+}
+
+pub fn payloads(records: &[Record]) -> Vec<&[u8]> {
+    records
+        .iter()
+        .map(|record| record.payload.as_slice())
+        .collect()
+}
