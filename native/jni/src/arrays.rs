@@ -10,27 +10,14 @@ use pubsub_client::error::Error;
 
 use crate::entry::Failure;
 
-/// The first `len` bytes of the array.
-pub(crate) fn copy(env: &Env, array: &JByteArray, len: usize) -> Result<Vec<u8>, Failure> {
-    if len > array.len(env)? {
+/// Copies the first bytes of the array, as many as `bytes` takes.
+pub(crate) fn copy(env: &Env, array: &JByteArray, bytes: &mut [u8]) -> Result<(), Failure> {
+    if bytes.len() > array.len(env)? {
         return Err(Error::argument("the length is beyond the end of the array").into());
     }
-    let mut bytes = Vec::<u8>::with_capacity(len);
-    let raw = env.get_raw();
-    // SAFETY: the array is a live reference with at least `len` elements, as was just asked, and the vector has room for
-    // them. The call fills all of them, since the range is legal; what it fills needs no zeroing before.
-    unsafe {
-        let region = (**raw).v1_1.GetByteArrayRegion;
-        region(
-            raw,
-            array.as_raw(),
-            0,
-            len as sys::jsize,
-            bytes.as_mut_ptr().cast(),
-        );
-        bytes.set_len(len);
-    }
-    Ok(bytes)
+    // SAFETY: bytes of either sign have the same size and alignment, and every pattern is one of both.
+    let bytes = unsafe { std::slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), bytes.len()) };
+    Ok(array.get_region(env, 0, bytes)?)
 }
 
 /// Runs `body` on the elements of both arrays, in place.

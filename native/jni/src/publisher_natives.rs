@@ -2,16 +2,15 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
 use jni::objects::{JByteArray, JClass, JIntArray, JLongArray};
 use jni::sys::{jint, jlong};
-use jni::{EnvUnowned, jni_str};
+use jni::{Env, EnvUnowned, jni_str};
 use pubsub_client::connect::{Connection, ConnectionOptions};
 use pubsub_client::error::Error;
 use pubsub_client::publish::{Publisher, PublisherOptions};
 
 use crate::arrays;
-use crate::entry::{enter, millis, options, text};
+use crate::entry::{Failure, enter, millis, options, text};
 use crate::handles::Handles;
 use crate::register::Native;
 use crate::runtime;
@@ -40,7 +39,7 @@ pub(crate) fn natives() -> [Native; 9] {
         native!("await", "(JJ)I", await_event),
         native!("state", "(J[J)V", state),
         native!("takeFailure", "(J)[B", take_failure),
-        native!("close", "(JJ)V", close),
+        native!("close", "(JJ[J)V", close),
     ]
 }
 
@@ -97,9 +96,10 @@ extern "system" fn append<'l>(
         );
         let mut numbers = vec![0; count * INDEX_STRIDE];
         index.get_region(env, 0, &mut numbers)?;
-        let data = Bytes::from(arrays::copy(env, &data, length)?);
+        let mut block = publisher.buffer(length);
+        arrays::copy(env, &data, &mut block)?;
         let age = Duration::from_nanos(u64::try_from(age_nanos).unwrap_or_default());
-        let in_flight = publisher.append(data, &numbers, count, age)?;
+        let in_flight = publisher.append(block.freeze(), &numbers, count, age)?;
         let in_flight = [in_flight.messages as jlong, in_flight.bytes as jlong];
         Ok(out.set_region(env, 0, &in_flight)?)
     })
@@ -141,11 +141,13 @@ extern "system" fn state<'l>(
     handle: jlong,
     out: JLongArray<'l>,
 ) {
-    enter(env, |env| {
-        let state = PUBLISHERS.get(handle)?.state().to_array();
-        let state = state.map(|figure| jlong::try_from(figure).unwrap_or(jlong::MAX));
-        Ok(out.set_region(env, 0, &state)?)
-    })
+    enter(env, |env| put_state(env, &*PUBLISHERS.get(handle)?, &out))
+}
+
+fn put_state(env: &Env, publisher: &Publisher, out: &JLongArray) -> Result<(), Failure> {
+    let state = publisher.state().to_array();
+    let state = state.map(|figure| jlong::try_from(figure).unwrap_or(jlong::MAX));
+    Ok(out.set_region(env, 0, &state)?)
 }
 
 extern "system" fn take_failure<'l>(
@@ -164,9 +166,11 @@ extern "system" fn close<'l>(
     _class: JClass<'l>,
     handle: jlong,
     timeout_millis: jlong,
+    last_state: JLongArray<'l>,
 ) {
-    enter(env, |_| {
-        PUBLISHERS.remove(handle)?.close(millis(timeout_millis));
-        Ok(())
+    enter(env, |env| {
+        let publisher = PUBLISHERS.remove(handle)?;
+        publisher.close(millis(timeout_millis));
+        put_state(env, &publisher, &last_state)
     })
 }

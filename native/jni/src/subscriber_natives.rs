@@ -20,7 +20,7 @@ const TOO_SMALL: jint = -2;
 
 static SUBSCRIBERS: Handles<Subscriber> = Handles::new("subscriber");
 
-pub(crate) fn natives() -> [Native; 11] {
+pub(crate) fn natives() -> [Native; 12] {
     macro_rules! native {
         ($name:literal, $signature:literal, $function:expr) => {
             Native {
@@ -41,7 +41,8 @@ pub(crate) fn natives() -> [Native; 11] {
         native!("complete", "(JJJ)V", complete),
         native!("nack", "(JIJ)V", nack),
         native!("counters", "(J[J)V", counters),
-        native!("close", "(JJ)V", close),
+        native!("leave", "(JIJ)V", leave),
+        native!("close", "(JJ[J)V", close),
     ]
 }
 
@@ -186,6 +187,19 @@ extern "system" fn nack<'l>(
     })
 }
 
+extern "system" fn leave<'l>(
+    env: EnvUnowned<'l>,
+    _class: JClass<'l>,
+    handle: jlong,
+    split: jint,
+    sequence: jlong,
+) {
+    enter(env, |_| {
+        let subscriber = SUBSCRIBERS.get(handle)?;
+        Ok(subscriber.leave(split as u32, sequence as u64)?)
+    })
+}
+
 extern "system" fn counters<'l>(
     env: EnvUnowned<'l>,
     _class: JClass<'l>,
@@ -203,9 +217,11 @@ extern "system" fn close<'l>(
     _class: JClass<'l>,
     handle: jlong,
     timeout_millis: jlong,
+    last_counters: JLongArray<'l>,
 ) {
-    enter(env, |_| {
-        SUBSCRIBERS.remove(handle)?.close(millis(timeout_millis));
-        Ok(())
+    enter(env, |env| {
+        let subscriber = SUBSCRIBERS.remove(handle)?;
+        subscriber.close(millis(timeout_millis));
+        Ok(last_counters.set_region(env, 0, &subscriber.counts().to_array())?)
     })
 }

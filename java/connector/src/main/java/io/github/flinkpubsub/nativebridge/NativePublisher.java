@@ -91,11 +91,15 @@ public final class NativePublisher implements Publisher {
             if (closed) {
                 return;
             }
-            // Metrics are asked for by other threads, also later: they get the last values.
+            // Metrics are asked for by other threads, also meanwhile.
             PublisherNatives.state(handle, lastState);
             closed = true;
         }
-        PublisherNatives.close(handle, timeoutMillis);
+        long[] state = new long[lastState.length];
+        PublisherNatives.close(handle, timeoutMillis, state);
+        synchronized (this) {
+            lastState = state;
+        }
     }
 
     private long open() {

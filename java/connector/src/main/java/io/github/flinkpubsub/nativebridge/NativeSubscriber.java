@@ -93,6 +93,11 @@ public final class NativeSubscriber implements Subscriber {
     }
 
     @Override
+    public void leave(int split, long sequence) throws IOException {
+        SubscriberNatives.leave(open(), split, sequence);
+    }
+
+    @Override
     public synchronized long[] counters() {
         if (!closed) {
             SubscriberNatives.counters(handle, lastCounters);
@@ -106,11 +111,15 @@ public final class NativeSubscriber implements Subscriber {
             if (closed) {
                 return;
             }
-            // Metrics are asked for by other threads, also later: they get the last values.
+            // Metrics are asked for by other threads, also meanwhile.
             SubscriberNatives.counters(handle, lastCounters);
             closed = true;
         }
-        SubscriberNatives.close(handle, timeoutMillis);
+        long[] counters = new long[SubscriberCounter.values().length];
+        SubscriberNatives.close(handle, timeoutMillis, counters);
+        synchronized (this) {
+            lastCounters = counters;
+        }
     }
 
     private long open() {

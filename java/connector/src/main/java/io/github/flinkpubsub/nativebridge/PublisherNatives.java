@@ -35,5 +35,5 @@ final class PublisherNatives {
 
     static native byte[] takeFailure(long handle);
 
-    static native void close(long handle, long timeoutMillis);
+    static native void close(long handle, long timeoutMillis, long[] out);
 }

@@ -41,6 +41,12 @@ public interface Subscriber {
     /** Task: gives one message back. */
     void nack(int split, long sequence) throws IOException;
 
+    /**
+     * Task: neither acknowledges one message nor gives it back; it comes again when its lease has
+     * run out.
+     */
+    void leave(int split, long sequence) throws IOException;
+
     /** Any thread: the counters, in the order of {@link SubscriberCounter}; also after close. */
     long[] counters();
 

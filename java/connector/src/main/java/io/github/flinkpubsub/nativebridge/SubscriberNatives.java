@@ -32,5 +32,7 @@ final class SubscriberNatives {
 
     static native void counters(long handle, long[] out);
 
-    static native void close(long handle, long timeoutMillis);
+    static native void leave(long handle, int split, long sequence);
+
+    static native void close(long handle, long timeoutMillis, long[] out);
 }

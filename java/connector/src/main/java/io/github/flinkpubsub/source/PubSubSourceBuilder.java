@@ -9,6 +9,8 @@ import io.github.flinkpubsub.source.reader.PayloadSchemas;
 import org.apache.flink.annotation.PublicEvolving;
 import org.apache.flink.api.common.serialization.DeserializationSchema;
 
+import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -34,6 +36,7 @@ public final class PubSubSourceBuilder<T> {
     private OrderingMode orderingMode = OrderingMode.NONE;
     private DeserializationFailurePolicy failurePolicy = DeserializationFailurePolicy.FAIL;
     @Nullable private String timestampAttribute;
+    @Nullable private StopCondition stopCondition;
     private PubSubSubscriberOptions subscriberOptions = PubSubSubscriberOptions.defaults();
 
     PubSubSourceBuilder() {}
@@ -118,6 +121,40 @@ public final class PubSubSourceBuilder<T> {
         return this;
     }
 
+    /**
+     * Makes the source bounded: it emits what was published before this time. A subscription has no
+     * order, so the source ends when that time has come and nothing older has arrived for 10 s;
+     * what comes to light later stays on the subscription. Messages published at or after the time
+     * are left alone: other consumers get them when their leases run out, within about a minute.
+     *
+     * <p>What the source has emitted is acknowledged by checkpoints, the last one being the one
+     * that Flink makes when the source has ended. A job in batch execution has none: there
+     * everything is acknowledged when the source has ended and its task closes.
+     */
+    public PubSubSourceBuilder<T> stopAt(Instant publishTime) {
+        return stop(StopCondition.at(OptionChecks.notNull("stopAt", publishTime)));
+    }
+
+    /**
+     * Makes the source bounded: each reader ends when nothing has arrived for so long. See {@link
+     * #stopAt} for what is acknowledged when.
+     *
+     * @param silence at least 1 s
+     */
+    public PubSubSourceBuilder<T> stopWhenIdle(Duration silence) {
+        OptionChecks.within("stopWhenIdle", silence, Duration.ofSeconds(1), Duration.ofDays(365));
+        return stop(StopCondition.whenIdle(silence));
+    }
+
+    private PubSubSourceBuilder<T> stop(StopCondition condition) {
+        if (stopCondition != null) {
+            throw new IllegalArgumentException(
+                    "stopAt and stopWhenIdle exclude each other and are given once");
+        }
+        stopCondition = condition;
+        return this;
+    }
+
     /** How the subscriptions are read; default {@link PubSubSubscriberOptions#defaults()}. */
     public PubSubSourceBuilder<T> subscriberOptions(PubSubSubscriberOptions options) {
         subscriberOptions = OptionChecks.notNull("subscriberOptions", options);
@@ -190,7 +227,8 @@ public final class PubSubSourceBuilder<T> {
                         subscriberOptions,
                         orderingMode,
                         failurePolicy,
-                        timestampAttribute),
+                        timestampAttribute,
+                        stopCondition),
                 deserializer);
     }
 }

@@ -28,6 +28,7 @@ public final class SourceConfig implements Serializable {
     private final OrderingMode orderingMode;
     private final DeserializationFailurePolicy failurePolicy;
     @Nullable private final String timestampAttribute;
+    @Nullable private final StopCondition stopCondition;
 
     public SourceConfig(
             List<SubscriptionDestination> subscriptions,
@@ -37,7 +38,8 @@ public final class SourceConfig implements Serializable {
             PubSubSubscriberOptions subscriberOptions,
             OrderingMode orderingMode,
             DeserializationFailurePolicy failurePolicy,
-            @Nullable String timestampAttribute) {
+            @Nullable String timestampAttribute,
+            @Nullable StopCondition stopCondition) {
         this.subscriptions = new ArrayList<>(subscriptions);
         this.createOptions = new HashMap<>(createOptions);
         this.startPosition = startPosition;
@@ -46,6 +48,7 @@ public final class SourceConfig implements Serializable {
         this.orderingMode = orderingMode;
         this.failurePolicy = failurePolicy;
         this.timestampAttribute = timestampAttribute;
+        this.stopCondition = stopCondition;
     }
 
     public List<SubscriptionDestination> subscriptions() {
@@ -82,5 +85,11 @@ public final class SourceConfig implements Serializable {
     @Nullable
     public String timestampAttribute() {
         return timestampAttribute;
+    }
+
+    /** When the source ends; null for never. */
+    @Nullable
+    public StopCondition stopCondition() {
+        return stopCondition;
     }
 }

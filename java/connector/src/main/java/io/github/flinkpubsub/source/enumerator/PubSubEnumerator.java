@@ -124,13 +124,15 @@ public final class PubSubEnumerator implements SplitEnumerator<PubSubSplit, PubS
 
     private void assign(int subtask) {
         List<PubSubSplit> splits = plan.of(subtask);
-        if (splits.isEmpty()) {
-            // Ends the reader, so that it does not hold back watermarks.
-            context.signalNoMoreSplits(subtask);
-        } else {
+        if (!splits.isEmpty()) {
             context.assignSplits(
                     new SplitsAssignment<>(
                             Collections.singletonMap(subtask, new ArrayList<>(splits))));
+        }
+        if (splits.isEmpty() || config.stopCondition() != null) {
+            // Ends a reader without splits, so that it does not hold back watermarks, and lets one
+            // of a bounded source end with its last split.
+            context.signalNoMoreSplits(subtask);
         }
         splitsOfReader.put(subtask, splits.size());
         count();

@@ -3,9 +3,11 @@ package io.github.flinkpubsub.source.reader;
 import io.github.flinkpubsub.PubSubException;
 import io.github.flinkpubsub.PubSubException.Status;
 
+import org.apache.flink.api.common.RuntimeExecutionMode;
 import org.apache.flink.api.connector.source.SourceReaderContext;
 import org.apache.flink.configuration.CheckpointingOptions;
 import org.apache.flink.configuration.Configuration;
+import org.apache.flink.configuration.ExecutionOptions;
 import org.apache.flink.streaming.api.operators.StreamingRuntimeContext;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -25,6 +27,12 @@ final class CheckpointingProbe {
     private static final Logger LOG = LoggerFactory.getLogger(CheckpointingProbe.class);
 
     private CheckpointingProbe() {}
+
+    /** Whether the job is known to run in batch execution, which has no checkpoints. */
+    static boolean isBatch(SourceReaderContext context) {
+        Configuration job = jobConfiguration(context);
+        return job != null && job.get(ExecutionOptions.RUNTIME_MODE) == RuntimeExecutionMode.BATCH;
+    }
 
     /**
      * Throws when the job is known not to checkpoint; warns when checkpoints are so far apart that

@@ -7,24 +7,30 @@ import io.github.flinkpubsub.nativebridge.Subscriber;
 import io.github.flinkpubsub.source.OrderingMode;
 import io.github.flinkpubsub.source.PubSubSubscriberOptions;
 import io.github.flinkpubsub.source.SourceConfig;
+import io.github.flinkpubsub.source.StopCondition;
 import io.github.flinkpubsub.source.split.PubSubSplit;
 
 import org.apache.flink.annotation.Internal;
 import org.apache.flink.api.common.serialization.DeserializationSchema;
+import org.apache.flink.api.connector.source.ReaderOutput;
 import org.apache.flink.api.connector.source.SourceReaderContext;
 import org.apache.flink.connector.base.source.reader.SingleThreadMultiplexSourceReaderBase;
 import org.apache.flink.connector.base.source.reader.splitreader.SplitReader;
+import org.apache.flink.core.io.InputStatus;
 import org.apache.flink.metrics.MetricGroup;
 import org.apache.flink.util.UserCodeClassLoader;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+
+import javax.annotation.Nullable;
 
 /**
  * Emits messages and acknowledges them with checkpoints. Owns the native subscriber: one for all
@@ -45,6 +51,11 @@ public final class PubSubSourceReader<T>
     private final EmissionProgress progress;
     private final FirstCheckpointWatch checkpointWatch;
 
+    /** Whether there are no checkpoints and what was emitted is acknowledged in the end. */
+    private final boolean acksAtEnd;
+
+    private boolean ended;
+
     private PubSubSourceReader(
             Subscriber subscriber,
             PubSubSubscriberOptions options,
@@ -52,9 +63,12 @@ public final class PubSubSourceReader<T>
             FirstCheckpointWatch checkpointWatch,
             SourceMetrics metrics,
             MessageEmitter<T> emitter,
-            SourceReaderContext context) {
+            SourceReaderContext context,
+            @Nullable StopCondition stopCondition,
+            boolean acksAtEnd) {
         super(
-                splitReaders(subscriber, options, progress, checkpointWatch, metrics),
+                splitReaders(
+                        subscriber, options, progress, checkpointWatch, metrics, stopCondition),
                 emitter,
                 context.getConfiguration(),
                 context);
@@ -62,19 +76,21 @@ public final class PubSubSourceReader<T>
         this.options = options;
         this.progress = progress;
         this.checkpointWatch = checkpointWatch;
+        this.acksAtEnd = acksAtEnd;
     }
 
     /** Opens the schema and the native subscriber; reading begins with the first split. */
     public static <T> PubSubSourceReader<T> create(
             SourceConfig config, PubSubDeserializationSchema<T> schema, SourceReaderContext context)
             throws Exception {
-        if (!config.subscriberOptions().firstCheckpointTimeout().isZero()) {
+        boolean acksAtEnd = config.stopCondition() != null && CheckpointingProbe.isBatch(context);
+        if (!acksAtEnd && !config.subscriberOptions().firstCheckpointTimeout().isZero()) {
             CheckpointingProbe.check(context, config.subscriberOptions().maxAckExtensionPeriod());
         }
         schema.open(new SchemaContext(context));
         Subscriber subscriber = NativeSubscriber.open(nativeOptions(config));
         try {
-            return create(config, schema, context, subscriber);
+            return create(config, schema, context, subscriber, acksAtEnd);
         } catch (Throwable t) {
             subscriber.close(0);
             throw t;
@@ -85,7 +101,8 @@ public final class PubSubSourceReader<T>
             SourceConfig config,
             PubSubDeserializationSchema<T> schema,
             SourceReaderContext context,
-            Subscriber subscriber) {
+            Subscriber subscriber,
+            boolean acksAtEnd) {
         PubSubSubscriberOptions options = config.subscriberOptions();
         EmissionProgress progress = new EmissionProgress();
         SourceMetrics metrics = new SourceMetrics(context.metricGroup(), subscriber);
@@ -94,6 +111,7 @@ public final class PubSubSourceReader<T>
                         schema,
                         new EventTime(config.timestampAttribute()),
                         config.failurePolicy(),
+                        config.stopCondition(),
                         subscriber,
                         progress,
                         metrics);
@@ -101,10 +119,13 @@ public final class PubSubSourceReader<T>
                 subscriber,
                 options,
                 progress,
-                new FirstCheckpointWatch(options.firstCheckpointTimeout()),
+                new FirstCheckpointWatch(
+                        acksAtEnd ? Duration.ZERO : options.firstCheckpointTimeout()),
                 metrics,
                 emitter,
-                context);
+                context,
+                config.stopCondition(),
+                acksAtEnd);
     }
 
     /**
@@ -141,10 +162,21 @@ public final class PubSubSourceReader<T>
         long deadline = System.nanoTime() + options.shutdownTimeout().toNanos();
         try {
             super.close();
+            if (acksAtEnd && ended) {
+                snapshotState(Long.MAX_VALUE);
+                subscriber.complete(Long.MAX_VALUE, 0);
+            }
         } finally {
             long left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
             subscriber.close(Math.max(0, left));
         }
+    }
+
+    @Override
+    public InputStatus pollNext(ReaderOutput<T> output) throws Exception {
+        InputStatus status = super.pollNext(output);
+        ended |= status == InputStatus.END_OF_INPUT;
+        return status;
     }
 
     @Override
@@ -165,9 +197,11 @@ public final class PubSubSourceReader<T>
             PubSubSubscriberOptions options,
             EmissionProgress progress,
             FirstCheckpointWatch checkpointWatch,
-            SourceMetrics metrics) {
+            SourceMetrics metrics,
+            @Nullable StopCondition stopCondition) {
         BatchPool pool = new BatchPool(options.maxRecordsPerFetch(), progress);
-        return () -> new PubSubSplitReader(subscriber, pool, checkpointWatch, metrics);
+        return () ->
+                new PubSubSplitReader(subscriber, pool, checkpointWatch, metrics, stopCondition);
     }
 
     static NativeOptions nativeOptions(SourceConfig config) {

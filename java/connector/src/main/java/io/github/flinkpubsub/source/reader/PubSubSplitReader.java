@@ -2,6 +2,7 @@ package io.github.flinkpubsub.source.reader;
 
 import io.github.flinkpubsub.nativebridge.NativeBatch;
 import io.github.flinkpubsub.nativebridge.Subscriber;
+import io.github.flinkpubsub.source.StopCondition;
 import io.github.flinkpubsub.source.split.PubSubSplit;
 
 import org.apache.flink.connector.base.source.reader.RecordsBySplits;
@@ -13,10 +14,13 @@ import org.apache.flink.connector.base.source.reader.splitreader.SplitsRemoval;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.time.Instant;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
+
+import javax.annotation.Nullable;
 
 /**
  * Fetches batches from the native subscriber. Runs on the fetcher's thread, {@link #wakeUp()}
@@ -35,6 +39,7 @@ final class PubSubSplitReader implements SplitReader<MessageView, PubSubSplit> {
     private final BatchPool pool;
     private final FirstCheckpointWatch checkpointWatch;
     private final SourceMetrics metrics;
+    @Nullable private final StopWatch stopWatch;
     private final Map<String, Integer> numberById = new HashMap<>();
     private final Map<Integer, PubSubSplit> splitByNumber = new HashMap<>();
     private volatile boolean wokenUp;
@@ -43,33 +48,59 @@ final class PubSubSplitReader implements SplitReader<MessageView, PubSubSplit> {
             Subscriber subscriber,
             BatchPool pool,
             FirstCheckpointWatch checkpointWatch,
-            SourceMetrics metrics) {
+            SourceMetrics metrics,
+            @Nullable StopCondition stopCondition) {
         this.subscriber = subscriber;
         this.pool = pool;
         this.checkpointWatch = checkpointWatch;
         this.metrics = metrics;
+        stopWatch = stopCondition == null ? null : new StopWatch(stopCondition);
     }
 
     /** Waits for messages until there are some or {@link #wakeUp()} is called. */
     @Override
     public RecordsWithSplitIds<MessageView> fetch() throws IOException {
+        if (stopWatch != null && stopWatch.silent(Instant.now())) {
+            return finishAll();
+        }
         MessageBatch batch = pool.take();
         NativeBatch messages = batch.messages();
+        long start = System.nanoTime();
         while (!subscriber.poll(messages, POLL_MILLIS)) {
-            checkpointWatch.check(System.nanoTime());
-            if (wokenUp) {
+            long end = System.nanoTime();
+            checkpointWatch.check(end);
+            boolean finished = false;
+            if (stopWatch != null) {
+                stopWatch.waited(end - start);
+                finished = stopWatch.silent(Instant.now());
+            }
+            if (finished || wokenUp) {
                 wokenUp = false;
                 pool.put(batch);
-                return NOTHING;
+                return finished ? finishAll() : NOTHING;
             }
+            start = end;
         }
         long now = System.nanoTime();
         checkpointWatch.messagesFetched(now);
         checkpointWatch.check(now);
+        if (stopWatch != null) {
+            stopWatch.fetched(messages, now - start);
+        }
         long published = messages.publishSeconds(messages.count() - 1) * 1_000;
         metrics.fetched(System.currentTimeMillis() - published);
         batch.start(splitByNumber.get(messages.split()));
         return batch;
+    }
+
+    private RecordsWithSplitIds<MessageView> finishAll() throws IOException {
+        RecordsBySplits.Builder<MessageView> finished = new RecordsBySplits.Builder<>();
+        for (Map.Entry<String, Integer> split : numberById.entrySet()) {
+            subscriber.removeSplit(split.getValue());
+            finished.addFinishedSplit(split.getKey());
+        }
+        numberById.clear();
+        return finished.build();
     }
 
     @Override
@@ -85,6 +116,9 @@ final class PubSubSplitReader implements SplitReader<MessageView, PubSubSplit> {
                 for (PubSubSplit split : change.splits()) {
                     int number = subscriber.addSplit(split.subscription().path());
                     numberById.put(split.splitId(), number);
+                    if (stopWatch != null) {
+                        stopWatch.restart();
+                    }
                     splitByNumber.put(number, split);
                 }
             } else if (change instanceof SplitsRemoval) {
@@ -105,6 +139,10 @@ final class PubSubSplitReader implements SplitReader<MessageView, PubSubSplit> {
     public void pauseOrResumeSplits(
             Collection<PubSubSplit> toPause, Collection<PubSubSplit> toResume) {
         try {
+            if (stopWatch != null) {
+                toPause.forEach(split -> stopWatch.paused(split.splitId()));
+                toResume.forEach(split -> stopWatch.resumed(split.splitId()));
+            }
             for (PubSubSplit split : toPause) {
                 subscriber.pause(numberById.get(split.splitId()), true);
             }

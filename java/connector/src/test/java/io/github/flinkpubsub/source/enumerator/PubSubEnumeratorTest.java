@@ -10,6 +10,7 @@ import io.github.flinkpubsub.source.OrderingMode;
 import io.github.flinkpubsub.source.PubSubSubscriberOptions;
 import io.github.flinkpubsub.source.SourceConfig;
 import io.github.flinkpubsub.source.StartPosition;
+import io.github.flinkpubsub.source.StopCondition;
 import io.github.flinkpubsub.source.split.PubSubSplit;
 
 import org.apache.flink.connector.testutils.source.reader.TestingSplitEnumeratorContext;
@@ -21,12 +22,16 @@ import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 
+import javax.annotation.Nullable;
+
 class PubSubEnumeratorTest {
 
     private static final SubscriptionDestination A = SubscriptionDestination.of("p", "a");
     private static final SubscriptionDestination B = SubscriptionDestination.of("p", "b");
 
-    private static SourceConfig config(OrderingMode mode) {
+    @Nullable private StopCondition stopCondition;
+
+    private SourceConfig config(OrderingMode mode) {
         return new SourceConfig(
                 List.of(A, B),
                 Map.of(),
@@ -35,7 +40,8 @@ class PubSubEnumeratorTest {
                 PubSubSubscriberOptions.defaults(),
                 mode,
                 DeserializationFailurePolicy.FAIL,
-                null);
+                null,
+                stopCondition);
     }
 
     private static String assigned(

@@ -50,6 +50,7 @@ class SubscriptionSetupTest {
                         PubSubSubscriberOptions.defaults(),
                         ordering,
                         policy,
+                        null,
                         null);
         new SubscriptionSetup(config, admin, () -> NOW).run(Set.of(started));
     }

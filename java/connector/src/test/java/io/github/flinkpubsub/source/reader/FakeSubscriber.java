@@ -110,6 +110,11 @@ final class FakeSubscriber implements Subscriber {
     }
 
     @Override
+    public synchronized void leave(int split, long sequence) {
+        calls.add("leave " + split + " " + sequence);
+    }
+
+    @Override
     public long[] counters() {
         long[] counters = new long[SubscriberCounter.values().length];
         for (int i = 0; i < counters.length; i++) {

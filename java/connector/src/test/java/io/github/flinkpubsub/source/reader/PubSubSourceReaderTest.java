@@ -20,6 +20,7 @@ import io.github.flinkpubsub.source.OrderingMode;
 import io.github.flinkpubsub.source.PubSubSubscriberOptions;
 import io.github.flinkpubsub.source.SourceConfig;
 import io.github.flinkpubsub.source.StartPosition;
+import io.github.flinkpubsub.source.StopCondition;
 import io.github.flinkpubsub.source.split.PubSubSplit;
 
 import org.apache.flink.api.common.typeinfo.TypeInformation;
@@ -36,10 +37,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+
+import javax.annotation.Nullable;
 
 /** The reader with a scripted subscriber in place of the native one. */
 @Timeout(value = 30, unit = TimeUnit.SECONDS)
@@ -64,7 +69,9 @@ class PubSubSourceReaderTest {
         }
     }
 
-    private static SourceConfig config(DeserializationFailurePolicy policy, boolean await) {
+    @Nullable private StopCondition stopCondition;
+
+    private SourceConfig config(DeserializationFailurePolicy policy, boolean await) {
         return new SourceConfig(
                 List.of(SUBSCRIPTION),
                 Map.of(),
@@ -73,13 +80,14 @@ class PubSubSourceReaderTest {
                 PubSubSubscriberOptions.builder().awaitAckConfirmation(await).build(),
                 OrderingMode.NONE,
                 policy,
-                null);
+                null,
+                stopCondition);
     }
 
     private void start(DeserializationFailurePolicy policy) {
         reader =
                 PubSubSourceReader.create(
-                        config(policy, false), new Commands(), context, subscriber);
+                        config(policy, false), new Commands(), context, subscriber, false);
         reader.start();
         reader.addSplits(List.of(new PubSubSplit(SUBSCRIPTION, 0)));
     }
@@ -163,7 +171,8 @@ class PubSubSourceReaderTest {
                         config(DeserializationFailurePolicy.FAIL, true),
                         new Commands(),
                         context,
-                        subscriber);
+                        subscriber,
+                        false);
         reader.notifyCheckpointComplete(7);
         assertThat(subscriber.calls()).containsExactly("complete 7 60000");
     }
@@ -331,6 +340,71 @@ class PubSubSourceReaderTest {
         @Override
         public TypeInformation<String> getProducedType() {
             return Types.STRING;
+        }
+    }
+
+    @Test
+    void whatIsPublishedAfterTheEndIsLeftAlone() throws Exception {
+        stopCondition = StopCondition.at(Instant.ofEpochSecond(3));
+        start(DeserializationFailurePolicy.FAIL);
+        deliver(0, "late");
+        while (!subscriber.calls().contains("leave 0 0")) {
+            if (reader.pollNext(output) == InputStatus.NOTHING_AVAILABLE) {
+                reader.isAvailable().get();
+            }
+        }
+        assertThat(output.getEmittedRecords()).isEmpty();
+        reader.snapshotState(1);
+        assertThat(subscriber.calls()).endsWith("snapshot 1 [0] [1]");
+    }
+
+    @Test
+    void silenceEndsABoundedReader() throws Exception {
+        stopCondition = StopCondition.whenIdle(Duration.ofMillis(1));
+        start(DeserializationFailurePolicy.FAIL);
+        reader.notifyNoMoreSplits();
+        deliver(0, "a");
+        InputStatus status = InputStatus.MORE_AVAILABLE;
+        while (status != InputStatus.END_OF_INPUT) {
+            status = reader.pollNext(output);
+            if (status == InputStatus.NOTHING_AVAILABLE) {
+                reader.isAvailable().get();
+            }
+        }
+        assertThat(output.getEmittedRecords()).containsExactly("a");
+        assertThat(subscriber.calls()).contains("removeSplit 0");
+        // What was emitted is still acknowledged by the last checkpoint.
+        reader.snapshotState(1);
+        reader.notifyCheckpointComplete(1);
+        assertThat(subscriber.calls()).endsWith("snapshot 1 [0] [1]", "complete 1 0");
+    }
+
+    @Test
+    void batchExecutionAcknowledgesAtTheEndAndOnlyThere() throws Exception {
+        stopCondition = StopCondition.whenIdle(Duration.ofMillis(1));
+        for (boolean toTheEnd : new boolean[] {false, true}) {
+            FakeSubscriber subscriber = new FakeSubscriber();
+            reader =
+                    PubSubSourceReader.create(
+                            config(DeserializationFailurePolicy.FAIL, false),
+                            new Commands(),
+                            context,
+                            subscriber,
+                            true);
+            reader.start();
+            reader.addSplits(List.of(new PubSubSplit(SUBSCRIPTION, 0)));
+            reader.notifyNoMoreSplits();
+            InputStatus status = InputStatus.MORE_AVAILABLE;
+            while (toTheEnd && status != InputStatus.END_OF_INPUT) {
+                status = reader.pollNext(output);
+                if (status == InputStatus.NOTHING_AVAILABLE) {
+                    reader.isAvailable().get();
+                }
+            }
+            reader.close();
+            reader = null;
+            assertThat(subscriber.calls().contains("complete " + Long.MAX_VALUE + " 0"))
+                    .isEqualTo(toTheEnd);
         }
     }
 }
