@@ -6,7 +6,7 @@ CARGO ?= cargo
 
 gradle = $(GRADLE) $(GRADLE_FLAGS) -p java
 
-.PHONY: help tools native demo jar test test-rust test-java test-interop pstest bench fmt lint
+.PHONY: help tools native demo jar test test-rust test-java test-interop test-conformance pstest bench fmt lint
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -26,7 +26,7 @@ jar: native ## build the connector jar for this machine; the last line is its pa
 demo: native ## run a Flink job on real records against the embedded server
 	@$(gradle) :datastream:demo
 
-test: test-rust test-java test-interop ## run every test
+test: test-rust test-java test-interop test-conformance ## run every test
 
 test-rust: tools ## run the tests of the Rust crates
 	$(CARGO) test --workspace --locked
@@ -36,6 +36,10 @@ test-java: native ## run the Java tests: units, and jobs on Flink 2 and 1.20 aga
 
 test-interop: native pstest ## run the tests against clients and servers of others
 	$(gradle) :interop-java:integrationTest
+
+test-conformance: native pstest ## run the same scenarios with Google's clients on the embedded server and on pstest
+	$(gradle) :conformance:classpath
+	tests/conformance/run
 
 pstest: # the server of Google's Go client; the tests that need it are skipped without Go, except in CI
 	@if command -v go >/dev/null; then \
