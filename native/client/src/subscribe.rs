@@ -151,15 +151,17 @@ impl Subscriber {
                 if shared.line().closed {
                     return;
                 }
+                let clock = shared.clock.clone();
+                // Read before the look: what becomes due during it waits for the next one only.
+                let next = clock.now() + LEASE_TICK;
                 let splits = shared.splits().clone();
                 for split in splits {
                     if let Err(error) = split.tend_leases() {
                         shared.fail(error);
                     }
                 }
-                let clock = shared.clock.clone();
                 drop(shared);
-                clock.sleep_until(clock.now() + LEASE_TICK).await;
+                clock.sleep_until(next).await;
             }
         });
         Self { shared }

@@ -33,7 +33,7 @@ const GOOD_STREAM: Duration = Duration::from_secs(10);
 /// A stream that is left for good is read for so long at the most, and so long after its last response, to give back
 /// what is on its way: it is leased already.
 const DRAIN: Duration = Duration::from_millis(500);
-const DRAIN_QUIET: Duration = Duration::from_millis(20);
+const DRAIN_QUIET: Duration = Duration::from_millis(100);
 
 /// What a stream is for.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -23,6 +23,9 @@ pub struct Fixture {
     pub connection: Connection,
     pub emulator: Emulator,
     pub hands: Hands,
+    pub clock: Clock,
+    /// The subscription's name.
+    pub name: String,
     pub runtime: Runtime,
 }
 
@@ -41,6 +44,10 @@ impl Fixture {
 
     /// Both clocks stand still: leases run out and are extended when the test says so.
     pub fn with(options: SubscriberOptions, subscription: pb::Subscription) -> Self {
+        let name = match subscription.name.as_str() {
+            "" => SUBSCRIPTION.to_owned(),
+            name => name.to_owned(),
+        };
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
@@ -63,7 +70,7 @@ impl Fixture {
                 .await
                 .unwrap();
             let subscription = pb::Subscription {
-                name: SUBSCRIPTION.into(),
+                name: name.clone(),
                 topic: TOPIC.into(),
                 ..subscription
             };
@@ -74,14 +81,22 @@ impl Fixture {
                 .unwrap();
         });
         let (clock, hands) = Clock::stopped();
-        let subscriber = Subscriber::open_with_clock(connection.clone(), options, clock);
+        let subscriber = Subscriber::open_with_clock(connection.clone(), options, clock.clone());
         Self {
             subscriber,
             connection,
             emulator,
             hands,
+            clock,
+            name,
             runtime,
         }
+    }
+
+    /// Another subscriber on the same connection, as after a restart; the old one is not closed.
+    pub fn restart(&mut self, options: SubscriberOptions) {
+        let connection = self.connection.clone();
+        self.subscriber = Subscriber::open_with_clock(connection, options, self.clock.clone());
     }
 
     pub fn publish(&self, payloads: &[&[u8]], key: &str) {
@@ -162,7 +177,7 @@ impl Fixture {
     /// Messages of the subscription that are not acked, and those of them that are leased.
     pub fn on_server(&self) -> (usize, usize) {
         self.emulator.hub().with(|state, _| {
-            let counts = state.counts(SUBSCRIPTION).unwrap();
+            let counts = state.counts(&self.name).unwrap();
             (
                 (counts.backlog + counts.outstanding) as usize,
                 counts.outstanding as usize,
@@ -195,7 +210,7 @@ impl Fixture {
     }
 
     pub fn delete_subscription(&self) {
-        let subscription = SUBSCRIPTION.to_owned();
+        let subscription = self.name.clone();
         let request = pb::DeleteSubscriptionRequest { subscription };
         self.runtime.block_on(async {
             let mut client = self.connection.admin_subscriber();
