@@ -7,9 +7,13 @@ import com.google.protobuf.ByteString;
 import com.google.pubsub.v1.PubsubMessage;
 import com.google.pubsub.v1.PullRequest;
 import com.google.pubsub.v1.ReceivedMessage;
+import com.google.pubsub.v1.StreamingPullRequest;
+import com.google.pubsub.v1.StreamingPullResponse;
+import com.google.pubsub.v1.SubscriberGrpc;
 
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
+import io.grpc.stub.StreamObserver;
 
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -19,6 +23,9 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
 @Tag("integration")
@@ -189,6 +196,59 @@ class EmulatorControlIT {
         control.releaseAcks();
         acks.join(10_000);
         assertThat(control.subscription(SUBSCRIPTION).acked()).isEqualTo(1);
+    }
+
+    @Test
+    void streamsAreShapedAndClosed() throws Exception {
+        BlockingQueue<Object> came = new LinkedBlockingQueue<>();
+        StreamObserver<StreamingPullRequest> stream =
+                SubscriberGrpc.newStub(emulator.subscriber().getChannel())
+                        .streamingPull(
+                                new StreamObserver<StreamingPullResponse>() {
+                                    @Override
+                                    public void onNext(StreamingPullResponse response) {
+                                        if (response.getReceivedMessagesCount() > 0) {
+                                            came.add(response.getReceivedMessagesCount());
+                                        }
+                                    }
+
+                                    @Override
+                                    public void onError(Throwable error) {
+                                        came.add(Status.fromThrowable(error).getCode());
+                                    }
+
+                                    @Override
+                                    public void onCompleted() {
+                                        came.add(Status.Code.OK);
+                                    }
+                                });
+        control.setResponseSize(2, 1_000_000);
+        emulator.publish(TOPIC, "a", "b", "c", "d", "e");
+        stream.onNext(
+                StreamingPullRequest.newBuilder()
+                        .setSubscription(SUBSCRIPTION)
+                        .setStreamAckDeadlineSeconds(60)
+                        .build());
+        assertThat(came.poll(10, TimeUnit.SECONDS)).isEqualTo(2);
+        assertThat(came.poll(10, TimeUnit.SECONDS)).isEqualTo(2);
+        assertThat(came.poll(10, TimeUnit.SECONDS)).isEqualTo(1);
+        assertThat(control.subscription(SUBSCRIPTION).streams()).isEqualTo(1);
+        assertThat(control.subscription(SUBSCRIPTION).delivered()).isEqualTo(5);
+
+        FaultAction abort = FaultAction.status(Status.Code.ABORTED, "enough");
+        assertThat(control.closeStreams(SUBSCRIPTION, abort)).isEqualTo(1);
+        assertThat(came.poll(10, TimeUnit.SECONDS)).isEqualTo(Status.Code.ABORTED);
+        assertThat(control.closeStreams(SUBSCRIPTION, abort)).isZero();
+        control.setResponseSize(1_000, 524_288);
+    }
+
+    @Test
+    void connectionsAreClosed() {
+        assertThat(control.closeConnections("goaway")).isEqualTo(1);
+        assertThatThrownBy(() -> control.closeConnections("gently"))
+                .isInstanceOf(EmulatorException.class)
+                .hasMessageContaining("gently");
+        assertThat(emulator.publish(TOPIC, "over a new one")).hasSize(1);
     }
 
     @Test
