@@ -395,7 +395,8 @@ public final class PubSubPublisherOptions implements Serializable {
 
         /**
          * What a writer that has not failed takes at most to send what is left when it is closed.
-         * Zero to 1 h; default 30 s.
+         * It takes no longer than 3 s without a confirmation, so that a job is cancelled in seconds
+         * while the service is away. Zero to 1 h; default 30 s.
          */
         public Builder shutdownTimeout(Duration timeout) {
             shutdownTimeout =

@@ -94,10 +94,18 @@ final class Letters {
         return failed;
     }
 
-    void close(long timeoutMillis) throws IOException {
+    /** Waits before the close, as {@link FinalFlush} does. */
+    void finish(long end) throws IOException {
+        if (publisher != null) {
+            FinalFlush.await(publisher, end);
+        }
+    }
+
+    /** Drops what is in flight. */
+    void close() throws IOException {
         if (publisher != null) {
             try {
-                publisher.close(timeoutMillis);
+                publisher.close(0);
             } finally {
                 watch.close();
             }

@@ -24,7 +24,6 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 
 import javax.annotation.Nullable;
 
@@ -54,6 +53,8 @@ public final class PubSubWriter<T> implements SinkWriter<T> {
 
     /** After a failure nothing is owed: the records come again from the last checkpoint. */
     private boolean failed;
+
+    private boolean closed;
 
     private PubSubWriter(
             SinkConfig<T> config,
@@ -283,19 +284,23 @@ public final class PubSubWriter<T> implements SinkWriter<T> {
 
     @Override
     public void close() throws IOException {
-        boolean drop = failed || letters.hasFailed();
-        long timeout = drop ? 0 : options.shutdownTimeout().toMillis();
-        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeout);
+        if (closed) {
+            return;
+        }
+        closed = true;
+        long end = System.nanoTime() + options.shutdownTimeout().toNanos();
         try {
-            if (!drop) {
+            if (!failed && !letters.hasFailed()) {
                 outbox.handOverAtOnce();
+                FinalFlush.await(publisher, end);
+                letters.finish(end);
             }
         } finally {
             try {
-                publisher.close(timeout);
+                publisher.close(0);
             } finally {
                 watch.close();
-                letters.close(Math.max(0, TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime())));
+                letters.close();
             }
         }
     }

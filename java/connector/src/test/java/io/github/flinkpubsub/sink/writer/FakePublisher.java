@@ -134,6 +134,9 @@ final class FakePublisher implements Publisher {
     @Override
     public synchronized void flush() {
         events.add("flush");
+        if (automatic) {
+            confirm();
+        }
     }
 
     @Override

@@ -128,6 +128,8 @@ class PubSubWriterTest {
     @AfterEach
     void close() throws Exception {
         if (writer != null) {
+            publisher.confirm();
+            letters.confirm();
             writer.close();
         }
     }
@@ -336,8 +338,7 @@ class PubSubWriterTest {
                 .containsEntry("pubsub-failed-subtask", "3")
                 .containsEntry("pubsub-failed-destination", "projects/p/topics/t");
         writer.close();
-        assertThat(letters.events()).hasSize(4).last().asString().startsWith("close ");
-        assertThat(letters.events()).doesNotContain("close 0");
+        assertThat(letters.events()).endsWith("flush", "close 0");
     }
 
     @Test
@@ -546,7 +547,36 @@ class PubSubWriterTest {
         open();
         write("a");
         writer.close();
-        assertThat(publisher.events()).containsExactly("append a@0", "close 30000");
+        writer.close();
+        assertThat(publisher.events()).containsExactly("append a@0", "flush", "close 0");
+    }
+
+    @Test
+    void closeGivesUpWhenNothingIsConfirmed() throws Exception {
+        publisher = new FakePublisher(false);
+        open();
+        write("a");
+        long start = System.nanoTime();
+        writer.close();
+        assertThat(Duration.ofNanos(System.nanoTime() - start))
+                .isBetween(Duration.ofSeconds(3), Duration.ofSeconds(10));
+        assertThat(publisher.events()).endsWith("flush", "close 0");
+    }
+
+    @Test
+    void closeDropsWhatIsRefusedMeanwhile() throws Exception {
+        publisher = new FakePublisher(false);
+        collectFailures();
+        open();
+        write("a", "b", "c");
+        publisher.confirm();
+        write("d", "e", "f");
+        for (int message = 3; message < 6; message++) {
+            publisher.refuse(message, 0, Status.INVALID_ARGUMENT, "no");
+        }
+        writer.close();
+        assertThat(publisher.state()[0]).isZero();
+        assertThat(publisher.takeFailure()).isNull();
     }
 
     @Test
@@ -554,6 +584,7 @@ class PubSubWriterTest {
         publisher = new FakePublisher(false);
         letters = new FakePublisher(false);
         handler = FailedMessageHandler.sendToDeadLetterTopic(LETTERS);
+        options.shutdownTimeout(Duration.ZERO);
         open();
         write("a", "b", "c", "goog");
         Map<String, Long> expected =

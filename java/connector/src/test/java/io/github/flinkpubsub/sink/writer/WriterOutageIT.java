@@ -126,6 +126,26 @@ class WriterOutageIT extends WriterOnServer {
     private int counted;
 
     @Test
+    void closingDuringAnOutageEndsInSeconds() throws Exception {
+        server.control().addFault(Fault.on("Publish", FaultAction.silence()));
+        open();
+        writeText("a");
+        assertThat(secondsOf(() -> writer.close())).isBetween(3L, 6L);
+    }
+
+    @Test
+    void closingWaitsForAServiceThatIsSlow() throws Exception {
+        options.enableMessageOrdering(true).batchElementCountThreshold(1);
+        server.control().addFault(Fault.on("Publish", FaultAction.delay(Duration.ofMillis(1_200))));
+        open();
+        for (int i = 0; i < 4; i++) {
+            writeKeyed("k", i);
+        }
+        writer.close();
+        assertThat(confirmed("k")).hasSize(4);
+    }
+
+    @Test
     void closingPublishesWhatIsLeft() throws Exception {
         options.batchDelayThreshold(Duration.ofHours(1));
         open();
