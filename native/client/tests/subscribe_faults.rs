@@ -174,7 +174,7 @@ fn a_response_of_several_large_messages_arrives_whole() {
     let control = fixture.emulator.control();
     control.set_response_limits(1_000, 12_000_000).unwrap();
     let large: Vec<Vec<u8>> = (1..=3u32)
-        .map(|n| (0..4_000_000u32).map(|i| (i * n >> 3) as u8).collect())
+        .map(|n| (0..4_000_000u32).map(|i| ((i * n) >> 3) as u8).collect())
         .collect();
     for payload in &large {
         fixture.publish(&[payload], "");
@@ -284,7 +284,7 @@ fn nothing_that_arrives_while_closing_keeps_its_lease() {
         fixture.publish_many(2_000);
         fixture.subscriber.add_split(SUBSCRIPTION).unwrap();
         fixture.wait("deliveries", |f| {
-            f.counts().messages_received >= 1 + 50 * round
+            f.counts().messages_received > 50 * round
         });
         fixture.subscriber.close(DEADLINE);
         assert_eq!(fixture.on_server(), (2_000, 0), "round {round}");
