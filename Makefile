@@ -6,7 +6,7 @@ CARGO ?= cargo
 
 gradle = $(GRADLE) $(GRADLE_FLAGS) -p java
 
-.PHONY: help tools native demo jar test test-rust test-java test-interop test-conformance pstest bench fmt lint
+.PHONY: help tools native demo jar test test-rust test-java test-interop test-conformance pstest soak bench fmt lint
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -33,6 +33,9 @@ test-rust: tools ## run the tests of the Rust crates
 
 test-java: native ## run the Java tests: units, and jobs on Flink 2 and 1.20 against the embedded server
 	$(gradle) test integrationTest flink1Test -x :interop-java:integrationTest
+
+soak: native ## run the tests with faults in their long form: a million messages, hundreds of faults
+	$(gradle) :connector:soak
 
 test-interop: native pstest ## run the tests against clients and servers of others
 	$(gradle) :interop-java:integrationTest
