@@ -11,6 +11,7 @@ import io.github.flinkpubsub.OutgoingMessage;
 import io.github.flinkpubsub.PubSubException;
 import io.github.flinkpubsub.PubSubException.Status;
 import io.github.flinkpubsub.PubSubSerializationSchema;
+import io.github.flinkpubsub.ReferencePage;
 import io.github.flinkpubsub.TopicDestination;
 import io.github.flinkpubsub.nativebridge.NativeOptions;
 import io.github.flinkpubsub.sink.CreateDisposition;
@@ -22,6 +23,7 @@ import io.github.flinkpubsub.sink.SinkConfig;
 import io.github.flinkpubsub.sink.TopicCreateOptions;
 
 import org.apache.flink.api.connector.sink2.SinkWriter;
+import org.apache.flink.metrics.Metric;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -32,6 +34,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
@@ -606,6 +609,19 @@ class PubSubWriterTest {
                                     .as(name)
                                     .isEqualTo(value));
             writer.close();
+        }
+    }
+
+    @Test
+    void everyMetricIsDescribedAndExists() throws Exception {
+        collectFailures();
+        open();
+        write("throw");
+        Set<String> described = ReferencePage.read("sink.md").table("Metrics").keySet();
+        assertThat(described).hasSize(11);
+        for (String name : described) {
+            String[] path = name.replace("<CODE>", "INVALID_ARGUMENT").split("\\.");
+            assertThat(context.metrics.getMetric(Metric.class, path)).as(name).isPresent();
         }
     }
 
