@@ -3,6 +3,7 @@ package io.github.flinkpubsub;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import org.apache.flink.api.common.serialization.SerializationSchema;
 import org.apache.flink.api.common.serialization.SimpleStringSchema;
 import org.apache.flink.api.connector.sink2.SinkWriter;
 import org.apache.flink.util.InstantiationUtil;
@@ -72,6 +73,14 @@ class PubSubSerializationSchemaTest {
                 .isTrue();
         assertThat(attributes()).isEmpty();
         assertThat(message.orderingKey()).isNull();
+    }
+
+    @Test
+    void aPayloadOfNullIsAnError() {
+        SerializationSchema<String> nothing = text -> null;
+        assertThatThrownBy(() -> serialize(PubSubSerializationSchema.payload(nothing), "abc", null))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("made a payload of null");
     }
 
     @Test

@@ -284,6 +284,21 @@ class WriterBatchingIT extends WriterOnServer {
     }
 
     @Test
+    void topicsThatAreIdleAreReleasedAndMadeAnew() throws Exception {
+        options.publisherIdleTimeout(Duration.ofSeconds(1));
+        open();
+        for (int round = 0; round < 2; round++) {
+            writeText("m" + round);
+            writer.flush(false);
+            long deadline = System.nanoTime() + Duration.ofSeconds(30).toNanos();
+            while (gauge("activePublishers") > 0) {
+                assertThat(System.nanoTime()).as("an active topic").isLessThan(deadline);
+            }
+        }
+        assertThat(payloads(server.receive(SUB, 2, TIMEOUT_MILLIS))).containsExactly("m0", "m1");
+    }
+
+    @Test
     void aTopicThatExistsCostsNoAdminCall() throws Exception {
         for (String method : List.of("GetTopic", "CreateTopic", "ListTopics", "UpdateTopic")) {
             server.control()

@@ -80,6 +80,24 @@ class WriterRejectionsIT extends WriterOnServer {
         assertThat(letter.getAttributesMap()).isEqualTo(expected);
         assertThat(server.pull(LETTERS_SUB, 10)).isEmpty();
         assertThat(counter("numRecordsSendErrors")).isEqualTo(1);
+        writer.close();
+        assertThat(Thread.getAllStackTraces().keySet())
+                .extracting(Thread::getName)
+                .noneMatch(name -> name.startsWith("pubsub-letters-"))
+                .noneMatch(name -> name.startsWith("pubsub-writer-"));
+    }
+
+    @Test
+    void logAndDropGoesOnWithoutTheOffender() throws Exception {
+        handler = FailedMessageHandler.logAndDrop();
+        refuse("<50>", "not this");
+        open();
+        writeAll();
+        write(message -> message.attribute("google", "v"));
+        writer.flush(false);
+        assertThat(payloads(server.pull(SUB, 1_000)))
+                .containsExactlyInAnyOrderElementsOf(without("<50>"));
+        assertThat(counter("numRecordsSendErrors")).isEqualTo(2);
     }
 
     @Test
