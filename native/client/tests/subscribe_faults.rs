@@ -81,6 +81,23 @@ impl Fixture {
         messages.into_iter().find_map(|message| message.ack_id)
     }
 
+    fn update_exactly_once(&self, enable: bool) {
+        let request = pb::UpdateSubscriptionRequest {
+            subscription: Some(pb::Subscription {
+                name: self.name.clone(),
+                enable_exactly_once_delivery: enable,
+                ..Default::default()
+            }),
+            update_mask: Some(prost_types::FieldMask {
+                paths: vec!["enable_exactly_once_delivery".into()],
+            }),
+        };
+        self.runtime.block_on(async {
+            let mut client = self.connection.admin_subscriber();
+            client.update_subscription(request).await.unwrap();
+        });
+    }
+
     /// Does `action` to the one open stream.
     fn strike(&self, action: Action) {
         self.wait("a stream", |f| f.streams() == 1);
@@ -283,9 +300,7 @@ fn nothing_that_arrives_while_closing_keeps_its_lease() {
         control.set_response_limits(7, 100_000).unwrap();
         fixture.publish_many(2_000);
         fixture.subscriber.add_split(SUBSCRIPTION).unwrap();
-        fixture.wait("deliveries", |f| {
-            f.counts().messages_received > 50 * round
-        });
+        fixture.wait("deliveries", |f| f.counts().messages_received > 50 * round);
         fixture.subscriber.close(DEADLINE);
         assert_eq!(fixture.on_server(), (2_000, 0), "round {round}");
     }
@@ -561,4 +576,43 @@ fn responses_with_a_gap_between_them_are_fetched_apart() {
     // The number that is reported for a message is that message's.
     fixture.subscriber.nack(0, 3).unwrap();
     assert_eq!(payloads(&fixture.fetch_all(1)), [b"b"]);
+}
+
+#[test]
+fn what_is_being_confirmed_stays_before_what_comes_on_another_stream() {
+    let options = SubscriberOptions {
+        parallel_pull_count: 2,
+        ..SubscriberOptions::default()
+    };
+    let fixture = Fixture::with(options, exactly_once());
+    let control = fixture.emulator.control();
+    fixture.subscriber.add_split(SUBSCRIPTION).unwrap();
+    fixture.wait("both streams", |f| f.streams() == 2);
+    let held = Rule {
+        id: "held".into(),
+        ..Rule::new(Method::ModifyAckDeadline, Action::Hold)
+    };
+    fixture.fault(held);
+    fixture.publish(&[b"first"], "");
+    fixture.wait("delivery", |f| f.counts().messages_received == 1);
+    fixture.wait("the confirmation's start", |f| {
+        f.counts().outstanding_messages == 1
+    });
+    // From now on nothing needs to be confirmed; the other stream learns of it with its next response.
+    fixture.update_exactly_once(false);
+    let end = Instant::now() + DEADLINE;
+    let mut published = 1;
+    while fixture.counts().messages_received == 1 {
+        assert!(Instant::now() < end, "nothing came on the other stream");
+        fixture.publish(&[b"later"], "");
+        published += 1;
+    }
+    assert_eq!(fixture.fetch(Duration::from_millis(100)).unwrap(), []);
+    assert!(control.faults().remove("held"));
+    let records = fixture.fetch_all(published);
+    assert_eq!(payloads(&records)[0], b"first");
+    let sequences: Vec<u64> = records.iter().map(|record| record.sequence).collect();
+    assert_eq!(sequences, (0..published as u64).collect::<Vec<_>>());
+    fixture.checkpoint(1, published as u64);
+    assert_eq!(fixture.on_server(), (0, 0));
 }

@@ -237,27 +237,40 @@ impl Split {
         if let Some((all, _pending)) = give_back {
             self.give_back_held(all);
         }
-        if self.is_exactly_once() {
+        // Somebody may wait to have a response confirmed.
+        if self.is_exactly_once() || self.confirming.try_lock().is_err() {
             self.changed.notify_waiters();
         }
     }
 
     /// Puts a response that was received at once, and under an exactly-once subscription only after the service has
     /// confirmed that its leases are ours.
-    pub(crate) async fn receive(&self, mut response: Response) -> Result<(), Error> {
-        let messages = u64::from(response.messages);
-        self.counters.received.add(messages);
-        if self.is_exactly_once() {
-            // One response after the other: their order in the ledger is their order in the buffer.
-            let _turn = self.confirming.lock().await;
-            self.register_all_buffered().await?;
-            self.confirm_leases(&mut response).await?;
-            self.send_late_acks();
-            self.store(response);
-        } else {
-            self.store(response);
-        }
+    pub(crate) async fn receive(&self, response: Response) -> Result<(), Error> {
+        self.counters.received.add(u64::from(response.messages));
+        let Some(mut response) = self.store_at_once(response) else {
+            return Ok(());
+        };
+        // One response after the other: their order in the ledger is their order in the buffer.
+        let _turn = self.confirming.lock().await;
+        self.register_all_buffered().await?;
+        self.confirm_leases(&mut response).await?;
+        self.send_late_acks();
+        self.store(&mut self.buffer(), response);
         Ok(())
+    }
+
+    /// Stores `response` if it needs no confirmation, and gives it back if it does.
+    ///
+    /// What another stream is having confirmed is in the ledger already and will be stored before it, also when the
+    /// subscription has just become, or is no longer, exactly-once.
+    fn store_at_once(&self, response: Response) -> Option<Response> {
+        // Looked at under the lock that whoever confirms has to take, to register what is stored here.
+        let mut buffer = self.buffer();
+        if self.is_exactly_once() || self.confirming.try_lock().is_err() {
+            return Some(response);
+        }
+        self.store(&mut buffer, response);
+        None
     }
 
     /// Sequence numbers follow the order of the buffer, so everything before a new response is registered first.
@@ -290,11 +303,10 @@ impl Split {
         registered
     }
 
-    fn store(&self, response: Response) {
-        let mut buffer = self.buffer();
+    fn store(&self, buffer: &mut Buffer, response: Response) {
         buffer.push(response);
         if buffer.closed {
-            self.put_away(&mut buffer);
+            self.put_away(buffer);
         }
     }
 
@@ -475,6 +487,7 @@ impl Split {
             let mut buffer = self.buffer();
             if buffer.fetching {
                 // The ledger does not know yet what is on its way to Java.
+                let all = all || matches!(buffer.give_back, Some((true, _)));
                 buffer.give_back = Some((all, self.acks.pending.begin()));
                 return;
             }
