@@ -325,6 +325,13 @@ impl Batcher {
         self.topics.len()
     }
 
+    /// The first topic with messages that were not released: its number and name.
+    pub(super) fn waiting_topic(&self) -> Option<(u32, &str)> {
+        let waiting = self.topics.iter().filter(|(_, topic)| topic.held > 0);
+        let (&number, topic) = waiting.min_by_key(|(number, _)| **number)?;
+        Some((number, &topic.name))
+    }
+
     /// Messages of blocked topics that were not released, under way or not.
     pub(super) fn blocked_messages(&self) -> u64 {
         self.blocked_messages

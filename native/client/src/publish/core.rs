@@ -378,7 +378,8 @@ impl Core {
                 .map_or(Code::DeadlineExceeded, Error::code);
             let text = format!("{}; publishProgressTimeout is over", self.stall(waited));
             let error = Error::new(code, text);
-            self.terminal(None, error, 0);
+            let topic = self.batcher.waiting_topic().map(|(number, _)| number);
+            self.terminal(topic, error, 0);
         }
     }
 
@@ -393,6 +394,9 @@ impl Core {
             self.parked_messages(),
             self.active_topics(),
         );
+        if let Some((_, name)) = self.batcher.waiting_topic() {
+            text += &format!(", {name} among them");
+        }
         if let Some(e) = &self.last_error {
             let resource = e.resource().unwrap_or("a topic");
             text += &format!(

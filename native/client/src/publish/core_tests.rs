@@ -479,6 +479,10 @@ fn no_progress_warns_once_then_fails_and_a_completion_starts_the_time_again() {
         ),
         "{warning}"
     );
+    assert!(
+        warning.ends_with("1 topics active, projects/p/topics/0 among them"),
+        "{warning}"
+    );
     bench.answer(two, Code::Unavailable);
     bench.wait();
     let two = bench.flight();
@@ -486,6 +490,7 @@ fn no_progress_warns_once_then_fails_and_a_completion_starts_the_time_again() {
     bench.now += 100 * SECOND;
     bench.nothing();
     let terminal = bench.terminal();
+    assert_eq!(terminal.topic, Some(0));
     assert_eq!(terminal.error.code(), Code::Unavailable);
     let text = terminal.error.to_string();
     assert!(text.contains("publishProgressTimeout is over"), "{text}");
