@@ -2,15 +2,23 @@
 // Each test binary uses a part of it.
 #![allow(dead_code)]
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use googleapis_tonic_google_pubsub_v1::google::pubsub::v1 as pb;
 use pubsub_client::clock::{Clock, Hands};
 use pubsub_client::connect::{Connection, ConnectionOptions};
-use pubsub_client::error::Error;
+use pubsub_client::error::{Code, Error};
+use pubsub_client::lease::LeasePolicy;
 use pubsub_client::subscribe::{Counts, Fetched, INDEX_STRIDE, Subscriber, SubscriberOptions};
+use pubsub_emulator::fault::{Action, Rule, StatusCode};
+use pubsub_emulator::record::{Query, RecordLimits, Recorded};
+use pubsub_emulator::service::Method;
 use pubsub_emulator::{Emulator, Options};
 use tokio::runtime::Runtime;
+
+/// The service's limit on one request.
+const LARGEST_REQUEST: usize = 524_288;
 
 pub const TOPIC: &str = "projects/p/topics/orders";
 pub const SUBSCRIPTION: &str = "projects/p/subscriptions/orders-sub";
@@ -244,4 +252,127 @@ pub fn payloads(records: &[Record]) -> Vec<&[u8]> {
         .iter()
         .map(|record| record.payload.as_slice())
         .collect()
+}
+
+pub fn status(code: Code) -> Action {
+    Action::Status {
+        code: StatusCode(code),
+        message: "on purpose".into(),
+    }
+}
+
+pub fn once(method: Method, action: Action) -> Rule {
+    Rule {
+        times: Some(1),
+        ..Rule::new(method, action)
+    }
+}
+
+pub fn fail_ids(reason: &str, count: usize) -> Action {
+    Action::FailAckIds {
+        reason: reason.into(),
+        count: Some(count),
+    }
+}
+
+pub fn exactly_once() -> pb::Subscription {
+    pb::Subscription {
+        enable_exactly_once_delivery: true,
+        ..Default::default()
+    }
+}
+
+pub fn leases_of(millis: u64) -> SubscriberOptions {
+    SubscriberOptions {
+        leases: LeasePolicy {
+            min: millis,
+            max: millis,
+        },
+        ..SubscriberOptions::default()
+    }
+}
+
+impl Fixture {
+    pub fn record(&self) {
+        let control = self.emulator.control();
+        control.record(true, RecordLimits::default());
+    }
+
+    pub fn requests(&self, method: Method) -> Vec<Recorded> {
+        let query = Query {
+            method: Some(method.name().into()),
+            limit: Some(100_000),
+            ..Query::default()
+        };
+        self.emulator.control().recorder().requests(&query).requests
+    }
+
+    pub fn fault(&self, rule: Rule) {
+        self.emulator.control().faults().add(rule).unwrap();
+    }
+
+    /// The current ack id of the one message that is out.
+    pub fn ack_id(&self) -> Option<String> {
+        let messages = self.emulator.control().messages(&self.name).unwrap();
+        messages.into_iter().find_map(|message| message.ack_id)
+    }
+
+    pub fn update_exactly_once(&self, enable: bool) {
+        let request = pb::UpdateSubscriptionRequest {
+            subscription: Some(pb::Subscription {
+                name: self.name.clone(),
+                enable_exactly_once_delivery: enable,
+                ..Default::default()
+            }),
+            update_mask: Some(prost_types::FieldMask {
+                paths: vec!["enable_exactly_once_delivery".into()],
+            }),
+        };
+        self.runtime.block_on(async {
+            let mut client = self.connection.admin_subscriber();
+            client.update_subscription(request).await.unwrap();
+        });
+    }
+
+    /// Does `action` to the one open stream.
+    pub fn strike(&self, action: Action) {
+        self.wait("a stream", |f| f.streams() == 1);
+        let struck = self.emulator.control().act_on_streams(None, &action);
+        assert_eq!(struck, 1);
+    }
+
+    /// What is published now is delivered and acked.
+    pub fn delivers(&self, payload: &str) {
+        self.publish(&[payload.as_bytes()], "");
+        let records = self.fetch_all(1);
+        assert_eq!(payloads(&records), [payload.as_bytes()]);
+        let emitted = records[0].sequence + 1;
+        self.checkpoint(emitted as i64, emitted);
+        assert_eq!(self.on_server(), (0, 0));
+    }
+
+    pub fn publish_many(&self, count: usize) {
+        let numbers: Vec<String> = (0..count).map(|i| format!("m{i}")).collect();
+        for some in numbers.chunks(1_000) {
+            let some: Vec<&[u8]> = some.iter().map(|number| number.as_bytes()).collect();
+            self.publish(&some, "");
+        }
+    }
+
+    /// No request is too large, and those that succeeded name `count` different ids; answers how many failed.
+    pub fn assert_split(&self, method: Method, count: usize) -> usize {
+        let requests = self.requests(method);
+        let mut ids = BTreeSet::new();
+        let mut failed = 0;
+        for request in &requests {
+            assert!(request.bytes <= LARGEST_REQUEST, "{} bytes", request.bytes);
+            if request.status == Some("OK") {
+                ids.extend(request.ack_ids.iter());
+            } else {
+                failed += 1;
+            }
+        }
+        assert_eq!(ids.len(), count);
+        failed
+    }
 }
