@@ -1,28 +1,19 @@
 //! Peer of `AdminNatives`.
 
+use jni::EnvUnowned;
 use jni::objects::{JByteArray, JClass};
 use jni::sys::{jboolean, jint, jlong};
-use jni::{EnvUnowned, jni_str};
 use pubsub_client::admin::{Admin, Position};
 use pubsub_client::connect::{Connection, ConnectionOptions};
 
 use crate::entry::{enter, options, pairs, text};
 use crate::handles::Handles;
-use crate::register::Native;
+use crate::register::{Native, native};
 use crate::runtime;
 
 static ADMINS: Handles<Admin> = Handles::new("admin client");
 
 pub(crate) fn natives() -> [Native; 8] {
-    macro_rules! native {
-        ($name:literal, $signature:literal, $function:expr) => {
-            Native {
-                name: jni_str!($name),
-                signature: jni_str!($signature),
-                function: $function as *mut _,
-            }
-        };
-    }
     [
         native!("open", "([B)J", open),
         native!("describeSubscription", "(J[B)[B", describe_subscription),

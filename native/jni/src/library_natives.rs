@@ -1,17 +1,13 @@
 //! Peer of `LibraryNatives`.
 
+use jni::EnvUnowned;
 use jni::objects::{JByteArray, JClass};
-use jni::{EnvUnowned, jni_str};
 
 use crate::entry::enter;
-use crate::register::Native;
+use crate::register::{Native, native};
 
 pub(crate) fn natives() -> [Native; 1] {
-    [Native {
-        name: jni_str!("version"),
-        signature: jni_str!("()[B"),
-        function: version as *mut _,
-    }]
+    [native!("version", "()[B", version)]
 }
 
 extern "system" fn version<'l>(env: EnvUnowned<'l>, _class: JClass<'l>) -> JByteArray<'l> {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jni::objects::{JByteArray, JClass, JIntArray, JLongArray};
 use jni::sys::{jint, jlong};
-use jni::{Env, EnvUnowned, jni_str};
+use jni::{Env, EnvUnowned};
 use pubsub_client::connect::{Connection, ConnectionOptions};
 use pubsub_client::error::Error;
 use pubsub_client::publish::{Publisher, PublisherOptions};
@@ -12,7 +12,7 @@ use pubsub_client::publish::{Publisher, PublisherOptions};
 use crate::arrays;
 use crate::entry::{Failure, enter, millis, options, text};
 use crate::handles::Handles;
-use crate::register::Native;
+use crate::register::{Native, native};
 use crate::runtime;
 
 /// Ints that describe one message.
@@ -21,15 +21,6 @@ const INDEX_STRIDE: usize = 4;
 static PUBLISHERS: Handles<Publisher> = Handles::new("publisher");
 
 pub(crate) fn natives() -> [Native; 9] {
-    macro_rules! native {
-        ($name:literal, $signature:literal, $function:expr) => {
-            Native {
-                name: jni_str!($name),
-                signature: jni_str!($signature),
-                function: $function as *mut _,
-            }
-        };
-    }
     [
         native!("open", "([B)J", open),
         native!("topic", "(J[B)I", topic),

@@ -36,6 +36,18 @@ pub(crate) struct Native {
     pub function: *mut c_void,
 }
 
+/// Makes a [`Native`] from a method's name, its signature and the function.
+macro_rules! native {
+    ($name:literal, $signature:literal, $function:expr) => {
+        $crate::register::Native {
+            name: jni::jni_str!($name),
+            signature: jni::jni_str!($signature),
+            function: $function as *mut _,
+        }
+    };
+}
+pub(crate) use native;
+
 /// Called by the JVM when the library is loaded.
 // SAFETY: the name and the signature are those that the JVM looks for.
 #[unsafe(no_mangle)]

@@ -1,8 +1,8 @@
 //! Peer of `SubscriberNatives`.
 
+use jni::EnvUnowned;
 use jni::objects::{JByteArray, JClass, JIntArray, JLongArray};
 use jni::sys::{jboolean, jint, jlong};
-use jni::{EnvUnowned, jni_str};
 use pubsub_client::connect::{Connection, ConnectionOptions};
 use pubsub_client::error::Error;
 use pubsub_client::subscribe::{Fetched, INDEX_STRIDE, Subscriber, SubscriberOptions};
@@ -10,7 +10,7 @@ use pubsub_client::subscribe::{Fetched, INDEX_STRIDE, Subscriber, SubscriberOpti
 use crate::arrays;
 use crate::entry::{enter, millis, options, text};
 use crate::handles::Handles;
-use crate::register::Native;
+use crate::register::{Native, native};
 use crate::runtime;
 
 /// `poll`: time over or woken.
@@ -21,15 +21,6 @@ const TOO_SMALL: jint = -2;
 static SUBSCRIBERS: Handles<Subscriber> = Handles::new("subscriber");
 
 pub(crate) fn natives() -> [Native; 12] {
-    macro_rules! native {
-        ($name:literal, $signature:literal, $function:expr) => {
-            Native {
-                name: jni_str!($name),
-                signature: jni_str!($signature),
-                function: $function as *mut _,
-            }
-        };
-    }
     [
         native!("open", "([B)J", open),
         native!("addSplit", "(J[B)I", add_split),
