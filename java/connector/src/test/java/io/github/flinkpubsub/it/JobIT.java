@@ -57,6 +57,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -618,9 +619,23 @@ class JobIT {
                 .emulatorEndpoint(server.endpoint());
     }
 
+    /** Stops a job; a subtask that is still starting, or just ending, is waited for. */
     private void stop(JobClient job) throws Exception {
-        job.stopWithSavepoint(false, savepoints.toString(), SavepointFormatType.CANONICAL)
-                .get(1, TimeUnit.MINUTES);
+        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(TIMEOUT_MILLIS);
+        while (true) {
+            try {
+                job.stopWithSavepoint(false, savepoints.toString(), SavepointFormatType.CANONICAL)
+                        .get(1, TimeUnit.MINUTES);
+                break;
+            } catch (ExecutionException e) {
+                boolean notYet =
+                        ExceptionUtils.stringifyException(e)
+                                .contains("Not all required tasks are currently running");
+                if (!notYet || System.nanoTime() > deadline) {
+                    throw e;
+                }
+            }
+        }
         job.getJobExecutionResult().get(1, TimeUnit.MINUTES);
     }
 }

@@ -33,8 +33,6 @@ import org.junit.jupiter.api.Timeout;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Paths;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.BitSet;
@@ -286,19 +284,9 @@ class SinkSoakIT {
                 throw new IllegalStateException("a failure on purpose");
             }
             if (number % (messages / 50) == 0) {
-                memory.add(besideTheHeap());
+                memory.add(ProcessMemory.besideTheHeap());
             }
             return number + ":" + attempt + ":" + (number % POISON == 0 ? "poison" : "");
-        }
-
-        private static long besideTheHeap() throws IOException {
-            for (String line : Files.readAllLines(Paths.get("/proc/self/status"))) {
-                if (line.startsWith("VmRSS:")) {
-                    long kilobytes = Long.parseLong(line.replaceAll("[^0-9]", ""));
-                    return (kilobytes * 1_024 - Runtime.getRuntime().totalMemory()) >> 20;
-                }
-            }
-            throw new IOException("/proc/self/status has no VmRSS");
         }
     }
 

@@ -80,10 +80,15 @@ public final class PubSubEmulator implements AutoCloseable {
      */
     public static PubSubEmulator start(String... arguments) throws IOException {
         String binary = EmulatorBinary.find();
+        // A mode such as "bench" has options of its own, which stand behind it.
+        int mode = arguments.length > 0 && !arguments[0].startsWith("-") ? 1 : 0;
         List<String> command =
-                Stream.concat(
-                                Stream.of(binary, "--port", "0", "--exit-on-stdin-close"),
-                                Stream.of(arguments))
+                Stream.of(
+                                Stream.of(binary),
+                                Stream.of(arguments).limit(mode),
+                                Stream.of("--port", "0", "--exit-on-stdin-close"),
+                                Stream.of(arguments).skip(mode))
+                        .flatMap(part -> part)
                         .collect(Collectors.toList());
         Process process;
         try {
