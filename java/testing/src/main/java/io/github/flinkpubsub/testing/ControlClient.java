@@ -86,7 +86,7 @@ final class ControlClient {
                         .build();
         HttpResponse<String> response;
         try {
-            response = http.send(request, BodyHandlers.ofString());
+            response = send(request);
         } catch (IOException e) {
             throw new EmulatorException(what + ": the server does not answer: " + e, e);
         } catch (InterruptedException e) {
@@ -102,6 +102,22 @@ final class ControlClient {
         } catch (JsonSyntaxException | NullPointerException e) {
             throw new EmulatorException(
                     what + ": status " + response.statusCode() + ": " + response.body(), e);
+        }
+    }
+
+    /**
+     * A connection that was kept may be closed by the server just when it is used again; then the
+     * request was not read, and is sent once more on a new one.
+     */
+    private HttpResponse<String> send(HttpRequest request)
+            throws IOException, InterruptedException {
+        try {
+            return http.send(request, BodyHandlers.ofString());
+        } catch (IOException e) {
+            if (e.getMessage() == null || !e.getMessage().contains("received no bytes")) {
+                throw e;
+            }
+            return http.send(request, BodyHandlers.ofString());
         }
     }
 }
