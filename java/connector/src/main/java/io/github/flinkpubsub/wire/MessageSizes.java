@@ -7,6 +7,8 @@ final class MessageSizes {
 
     private final int[] names = new int[MessageLimits.ATTRIBUTES];
     private final int[] values = new int[MessageLimits.ATTRIBUTES];
+    private final String[] checkedNames = new String[MessageLimits.ATTRIBUTES];
+    private final String[] checkedValues = new String[MessageLimits.ATTRIBUTES];
     private int orderingKey;
     private int body;
 
@@ -78,10 +80,27 @@ final class MessageSizes {
         return 1 + varint(bytes) + bytes;
     }
 
+    /**
+     * Names, and often values, are the same objects in message after message: what was checked at
+     * this place last time is not checked again.
+     */
     private int measureAttribute(OutgoingMessage message, int i) throws InvalidMessageException {
         String name = message.attributeName(i);
-        int nameLength = Utf8.length(name);
-        if (nameLength < 0 || nameLength > MessageLimits.ATTRIBUTE_NAME_BYTES) {
+        if (name != checkedNames[i]) {
+            names[i] = nameLength(name);
+            checkedNames[i] = name;
+        }
+        String value = message.attributeValue(i);
+        if (value != checkedValues[i]) {
+            values[i] = valueLength(name, value);
+            checkedValues[i] = value;
+        }
+        return entry(names[i], values[i]);
+    }
+
+    private static int nameLength(String name) throws InvalidMessageException {
+        int length = Utf8.length(name);
+        if (length < 0 || length > MessageLimits.ATTRIBUTE_NAME_BYTES) {
             length(
                     "the name of attribute '" + name + "'",
                     name,
@@ -91,17 +110,18 @@ final class MessageSizes {
             throw new InvalidMessageException(
                     "the name of attribute '" + name + "' starts with 'goog', which is reserved");
         }
-        String value = message.attributeValue(i);
-        int valueLength = Utf8.length(value);
-        if (valueLength < 0 || valueLength > MessageLimits.ATTRIBUTE_VALUE_BYTES) {
+        return length;
+    }
+
+    private static int valueLength(String name, String value) throws InvalidMessageException {
+        int length = Utf8.length(value);
+        if (length < 0 || length > MessageLimits.ATTRIBUTE_VALUE_BYTES) {
             length(
                     "the value of attribute '" + name + "'",
                     value,
                     MessageLimits.ATTRIBUTE_VALUE_BYTES);
         }
-        names[i] = nameLength;
-        values[i] = valueLength;
-        return entry(nameLength, valueLength);
+        return length;
     }
 
     private static int length(String field, String text, int limit) throws InvalidMessageException {
