@@ -13,7 +13,7 @@ import java.util.List;
  * Measures our source and sink beside Google's Java client: one server process a workload, one
  * client process a run, the contenders in turn, so that a drift of the machine meets all of them.
  *
- * <p>Environment: {@code BENCH_MESSAGES} messages of a run (default: by workload), {@code
+ * <p>Environment: {@code BENCH_MESSAGES} messages of a run (default: by contender), {@code
  * BENCH_ROUNDS} rounds (default 3), {@code BENCH_ONLY} a word that the name of a contender or
  * workload must contain.
  */
@@ -61,9 +61,7 @@ final class Bench {
                             continue;
                         }
                         long count =
-                                messages == null
-                                        ? workload.defaultMessages
-                                        : Long.parseLong(messages);
+                                messages == null ? kind.defaultMessages : Long.parseLong(messages);
                         Reading reading =
                                 bench.measure(kind, new Run(workload, count, server.endpoint));
                         results.add(kind, workload, reading);

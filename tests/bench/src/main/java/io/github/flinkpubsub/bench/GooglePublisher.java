@@ -17,7 +17,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * Google's publisher with the batch limits of our sink, and the same bound on what is in flight.
+ * Google's publisher with the batch limits of our sink. With more than this in flight it needs more
+ * CPU and memory, not less.
  */
 final class GooglePublisher implements Contender {
     @Override
@@ -29,8 +30,8 @@ final class GooglePublisher implements Contender {
                         .setDelayThresholdDuration(Duration.ofMillis(10))
                         .setFlowControlSettings(
                                 FlowControlSettings.newBuilder()
-                                        .setMaxOutstandingElementCount(100_000L)
-                                        .setMaxOutstandingRequestBytes(64L << 20)
+                                        .setMaxOutstandingElementCount(20_000L)
+                                        .setMaxOutstandingRequestBytes(16L << 20)
                                         .setLimitExceededBehavior(LimitExceededBehavior.Block)
                                         .build())
                         .build();

@@ -5,14 +5,10 @@ import java.util.Map;
 /** What every message of a run looks like. */
 enum Workload {
     /** 1 KiB of ASCII text with two attributes. */
-    LARGE(
-            "1KiB-2attr",
-            1024,
-            Map.of("origin", "flink-bench", "content-type", "text/plain"),
-            4_000_000),
+    LARGE("1KiB-2attr", 1024, Map.of("origin", "flink-bench", "content-type", "text/plain")),
 
     /** 100 bytes of ASCII text without attributes. */
-    SMALL("100B", 100, Map.of(), 8_000_000);
+    SMALL("100B", 100, Map.of());
 
     /** Different texts, so that neither side profits from one string that stays in the cache. */
     private static final int DISTINCT_PAYLOADS = 64;
@@ -20,13 +16,11 @@ enum Workload {
     final String label;
     final int payloadBytes;
     final Map<String, String> attributes;
-    final long defaultMessages;
 
-    Workload(String label, int payloadBytes, Map<String, String> attributes, long defaultMessages) {
+    Workload(String label, int payloadBytes, Map<String, String> attributes) {
         this.label = label;
         this.payloadBytes = payloadBytes;
         this.attributes = attributes;
-        this.defaultMessages = defaultMessages;
     }
 
     /** The texts that writers publish in turn. */
