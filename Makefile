@@ -29,10 +29,10 @@ demo: native ## run a Flink job on real records against the embedded server
 test: test-rust test-java test-interop test-conformance ## run every test
 
 test-rust: tools ## run the tests of the Rust crates
-	$(CARGO) test --workspace --locked
+	$(CARGO) test --workspace --locked --no-fail-fast
 
 test-java: native ## run the Java tests: units, and jobs on Flink 2 and 1.20 against the embedded server
-	$(gradle) test integrationTest flink1Test -x :interop-java:integrationTest
+	$(gradle) --continue test integrationTest flink1Test -x :interop-java:integrationTest
 
 soak: native ## run the tests with faults in their long form: a million messages, hundreds of faults
 	$(gradle) :connector:soak
