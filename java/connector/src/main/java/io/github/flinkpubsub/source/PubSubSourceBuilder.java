@@ -38,6 +38,7 @@ public final class PubSubSourceBuilder<T> {
     @Nullable private String timestampAttribute;
     @Nullable private StopCondition stopCondition;
     private PubSubSubscriberOptions subscriberOptions = PubSubSubscriberOptions.defaults();
+    private int messageRateLimit;
 
     PubSubSourceBuilder() {}
 
@@ -155,6 +156,19 @@ public final class PubSubSourceBuilder<T> {
         return this;
     }
 
+    /**
+     * Lets each subtask emit at most so many messages a second, by Flink's own rate limiter; by
+     * default there is no limit. What is not emitted waits in the buffer and then on the
+     * subscription. After a pause, up to one second's messages may come at once. SQL has no option
+     * for it.
+     *
+     * @param perSecond at least 1; the job's limit is this times the source's parallelism
+     */
+    public PubSubSourceBuilder<T> messageRateLimit(int perSecond) {
+        messageRateLimit = OptionChecks.within("messageRateLimit", perSecond, 1, Integer.MAX_VALUE);
+        return this;
+    }
+
     /** How the subscriptions are read; default {@link PubSubSubscriberOptions#defaults()}. */
     public PubSubSourceBuilder<T> subscriberOptions(PubSubSubscriberOptions options) {
         subscriberOptions = OptionChecks.notNull("subscriberOptions", options);
@@ -220,15 +234,16 @@ public final class PubSubSourceBuilder<T> {
         }
         return new PubSubSource<>(
                 new SourceConfig(
-                        subscriptions,
-                        createOptions,
-                        startPosition,
-                        connection.build(),
-                        subscriberOptions,
-                        orderingMode,
-                        failurePolicy,
-                        timestampAttribute,
-                        stopCondition),
+                                subscriptions,
+                                createOptions,
+                                startPosition,
+                                connection.build(),
+                                subscriberOptions,
+                                orderingMode,
+                                failurePolicy,
+                                timestampAttribute,
+                                stopCondition)
+                        .withMessageRateLimit(messageRateLimit),
                 deserializer);
     }
 }

@@ -30,6 +30,8 @@ public final class SourceConfig implements Serializable {
     @Nullable private final String timestampAttribute;
     @Nullable private final StopCondition stopCondition;
 
+    private int messageRateLimit;
+
     public SourceConfig(
             List<SubscriptionDestination> subscriptions,
             Map<SubscriptionDestination, SubscriptionCreateOptions> createOptions,
@@ -49,6 +51,29 @@ public final class SourceConfig implements Serializable {
         this.failurePolicy = failurePolicy;
         this.timestampAttribute = timestampAttribute;
         this.stopCondition = stopCondition;
+    }
+
+    private SourceConfig copy() {
+        SourceConfig copy =
+                new SourceConfig(
+                        subscriptions,
+                        createOptions,
+                        startPosition,
+                        connection,
+                        subscriberOptions,
+                        orderingMode,
+                        failurePolicy,
+                        timestampAttribute,
+                        stopCondition);
+        copy.messageRateLimit = messageRateLimit;
+        return copy;
+    }
+
+    /** This, and a limit of messages a second and subtask; 0 for none. */
+    public SourceConfig withMessageRateLimit(int perSecond) {
+        SourceConfig copy = copy();
+        copy.messageRateLimit = perSecond;
+        return copy;
     }
 
     public List<SubscriptionDestination> subscriptions() {
@@ -91,5 +116,10 @@ public final class SourceConfig implements Serializable {
     @Nullable
     public StopCondition stopCondition() {
         return stopCondition;
+    }
+
+    /** How many messages a subtask emits in a second; 0 for as many as it can. */
+    public int messageRateLimit() {
+        return messageRateLimit;
     }
 }

@@ -27,6 +27,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
@@ -50,6 +51,7 @@ public final class PubSubSourceReader<T>
     private final PubSubSubscriberOptions options;
     private final EmissionProgress progress;
     private final FirstCheckpointWatch checkpointWatch;
+    @Nullable private final MessageRateLimiter rateLimiter;
 
     /** Whether there are no checkpoints and what was emitted is acknowledged in the end. */
     private final boolean acksAtEnd;
@@ -65,11 +67,12 @@ public final class PubSubSourceReader<T>
             MessageEmitter<T> emitter,
             SourceReaderContext context,
             @Nullable StopCondition stopCondition,
+            @Nullable MessageRateLimiter rateLimiter,
             boolean acksAtEnd) {
         super(
                 splitReaders(
                         subscriber, options, progress, checkpointWatch, metrics, stopCondition),
-                emitter,
+                rateLimiter == null ? emitter : rateLimiter.counting(emitter),
                 context.getConfiguration(),
                 context);
         this.subscriber = subscriber;
@@ -77,6 +80,7 @@ public final class PubSubSourceReader<T>
         this.progress = progress;
         this.checkpointWatch = checkpointWatch;
         this.acksAtEnd = acksAtEnd;
+        this.rateLimiter = rateLimiter;
     }
 
     /** Opens the schema and the native subscriber; reading begins with the first split. */
@@ -125,6 +129,9 @@ public final class PubSubSourceReader<T>
                 emitter,
                 context,
                 config.stopCondition(),
+                config.messageRateLimit() == 0
+                        ? null
+                        : MessageRateLimiter.perSecond(config.messageRateLimit()),
                 acksAtEnd);
     }
 
@@ -174,9 +181,19 @@ public final class PubSubSourceReader<T>
 
     @Override
     public InputStatus pollNext(ReaderOutput<T> output) throws Exception {
+        if (rateLimiter != null && !rateLimiter.mayEmit()) {
+            return InputStatus.NOTHING_AVAILABLE;
+        }
         InputStatus status = super.pollNext(output);
         ended |= status == InputStatus.END_OF_INPUT;
         return status;
+    }
+
+    @Override
+    public CompletableFuture<Void> isAvailable() {
+        return rateLimiter != null && rateLimiter.isWaiting()
+                ? rateLimiter.available()
+                : super.isAvailable();
     }
 
     @Override

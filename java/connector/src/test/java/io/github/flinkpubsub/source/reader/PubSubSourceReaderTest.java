@@ -133,6 +133,27 @@ class PubSubSourceReaderTest {
     }
 
     @Test
+    void aRateLimitHoldsMessagesBack() throws Exception {
+        reader =
+                PubSubSourceReader.create(
+                        config(DeserializationFailurePolicy.FAIL, false).withMessageRateLimit(20),
+                        new Commands(),
+                        context,
+                        subscriber,
+                        false);
+        reader.start();
+        reader.addSplits(List.of(new PubSubSplit(SUBSCRIPTION, 0)));
+        deliver(0, "a", "b", "c", "d", "e", "f");
+        long start = System.nanoTime();
+        assertThat(poll(6)).containsExactly("a", "b", "c", "d", "e", "f");
+        // The first comes at once, each of the others 50 ms after the one before it.
+        assertThat(Duration.ofNanos(System.nanoTime() - start))
+                .isGreaterThanOrEqualTo(Duration.ofMillis(200));
+        reader.snapshotState(1);
+        assertThat(subscriber.calls()).contains("snapshot 1 [0] [6]");
+    }
+
+    @Test
     void acknowledgesWhatTheCheckpointHolds() throws Exception {
         start(DeserializationFailurePolicy.FAIL);
         deliver(0, "a", "b", "c");
