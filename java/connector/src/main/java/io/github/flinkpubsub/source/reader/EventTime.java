@@ -2,20 +2,23 @@ package io.github.flinkpubsub.source.reader;
 
 import io.github.flinkpubsub.PubSubMessage;
 
+import org.apache.flink.annotation.Internal;
+
 import java.time.DateTimeException;
 import java.time.OffsetDateTime;
 
 import javax.annotation.Nullable;
 
 /** Where a record's timestamp comes from: the publish time, or an attribute. */
-final class EventTime {
+@Internal
+public final class EventTime {
 
     @Nullable private final String attribute;
 
     /**
      * @param attribute holds RFC 3339 or milliseconds since the epoch; null for the publish time
      */
-    EventTime(@Nullable String attribute) {
+    public EventTime(@Nullable String attribute) {
         this.attribute = attribute;
     }
 
@@ -24,7 +27,7 @@ final class EventTime {
      *
      * @throws IllegalArgumentException when the attribute is missing or unreadable
      */
-    long of(PubSubMessage message) {
+    public long of(PubSubMessage message) {
         return attribute == null
                 ? message.publishTimeMillis()
                 : parse(message.attribute(attribute));

@@ -1,0 +1,22 @@
+package io.github.flinkpubsub.table;
+
+import io.github.flinkpubsub.SubscriptionDestination;
+import io.github.flinkpubsub.TopicDestination;
+
+/** Topics and subscriptions as a table names them: an id in the table's project, or a path. */
+final class Names {
+
+    private Names() {}
+
+    static TopicDestination topic(String project, String name) {
+        return name.indexOf('/') < 0
+                ? TopicDestination.of(project, name)
+                : TopicDestination.parse(name);
+    }
+
+    static SubscriptionDestination subscription(String project, String name) {
+        return name.indexOf('/') < 0
+                ? SubscriptionDestination.of(project, name)
+                : SubscriptionDestination.parse(name);
+    }
+}
