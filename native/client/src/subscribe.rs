@@ -4,6 +4,7 @@
 //! network, but for [`Subscriber::fetch`], which waits for messages, and [`Subscriber::close`]; both are bounded.
 
 mod acks;
+mod confirm;
 mod counters;
 mod fetch;
 mod options;
@@ -17,9 +18,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use self::confirm::Confirmations;
 use self::counters::Counters;
 pub use self::counters::Counts;
 pub use self::fetch::{Fetch, INDEX_STRIDE, Written};
@@ -57,6 +58,7 @@ pub enum Fetched {
 #[derive(Debug)]
 pub struct Subscriber {
     shared: Arc<Shared>,
+    confirmations: Mutex<Confirmations>,
 }
 
 #[derive(Debug)]
@@ -164,7 +166,10 @@ impl Subscriber {
                 clock.sleep_until(next).await;
             }
         });
-        Self { shared }
+        Self {
+            shared,
+            confirmations: Mutex::default(),
+        }
     }
 
     /// Adds a split that reads `subscription`, a resource name, and opens its streams. Answers its number.
@@ -179,6 +184,7 @@ impl Subscriber {
             shared.connection.clone(),
             Arc::clone(&shared.counters),
             shared.clock.clone(),
+            Arc::downgrade(shared),
         ));
         splits.push(Arc::clone(&split));
         drop(splits);
@@ -313,29 +319,35 @@ impl Subscriber {
         Ok(())
     }
 
-    /// Acks all that is sealed at or below `checkpoint`. With a positive `wait`, returns when the service has answered,
-    /// and fails when it refused, or did not answer within that time.
-    pub fn complete(&self, checkpoint: i64, wait: Duration) -> Result<(), Error> {
-        let mut answers = Vec::new();
+    /// Acks all that is sealed at or below `checkpoint`. With `confirm`, [`Subscriber::confirmed`] tells what the service
+    /// answers.
+    pub fn complete(&self, checkpoint: i64, confirm: bool) {
         let splits = self.shared.splits().clone();
         for split in splits {
             let now = split.clock.now();
             let sets = split.ledger().complete(checkpoint, now);
-            answers.extend(split.spawn_acks(sets));
+            let answers = split.spawn_acks(sets);
+            if confirm {
+                self.confirmations().expect(answers);
+            }
         }
-        if wait.is_zero() {
-            return Ok(());
-        }
-        let all = first_error(answers);
+    }
+
+    /// Whether the service has answered all acks of the calls of [`Subscriber::complete`] that asked for it; waits for
+    /// that for at most `timeout`. One thread at a time calls this.
+    ///
+    /// # Errors
+    ///
+    /// What the service refused, or what became of an ack that was given up; once, when all are answered.
+    pub fn confirmed(&self, timeout: Duration) -> Result<bool, Error> {
+        let mut confirmations = self.confirmations();
         let runtime = self.shared.connection.runtime();
-        match runtime.block_on(async { tokio::time::timeout(wait, all).await }) {
-            Ok(None) => Ok(()),
-            Ok(Some(error)) => Err(error),
-            Err(_) => Err(Error::new(
-                tonic::Code::DeadlineExceeded,
-                format!("the acks of checkpoint {checkpoint} were not confirmed within {wait:?}"),
-            )),
-        }
+        runtime.block_on(async { confirmations.all(Instant::now() + timeout).await })
+    }
+
+    fn confirmations(&self) -> MutexGuard<'_, Confirmations> {
+        let confirmations = self.confirmations.lock();
+        confirmations.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Gives back one message.
@@ -451,14 +463,4 @@ impl Drop for Subscriber {
             split.changed.notify_waiters();
         }
     }
-}
-
-async fn first_error(answers: Vec<oneshot::Receiver<Option<Error>>>) -> Option<Error> {
-    let mut first = None;
-    for answer in answers {
-        if let Ok(Some(error)) = answer.await {
-            first.get_or_insert(error);
-        }
-    }
-    first
 }

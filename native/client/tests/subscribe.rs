@@ -36,7 +36,7 @@ fn what_a_checkpoint_covers_is_acked_and_nothing_else() {
     );
     assert_eq!(counts.messages_received, 4);
     // An older checkpoint that is told late changes nothing.
-    fixture.subscriber.complete(1, DEADLINE).unwrap();
+    fixture.confirm(1).unwrap();
     assert_eq!(fixture.counts().acks_requested, 3);
 }
 

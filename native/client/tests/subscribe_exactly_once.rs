@@ -22,7 +22,7 @@ fn an_exactly_once_ack_is_repeated_for_transient_failures_alone() {
     let permanent = fail_ids("PERMANENT_FAILURE_INVALID_ACK_ID", 2);
     fixture.fault(once(Method::Acknowledge, permanent));
     fixture.subscriber.snapshot(1, &[(0, 10)]).unwrap();
-    fixture.subscriber.complete(1, DEADLINE).unwrap_err();
+    fixture.confirm(1).unwrap_err();
     let counts = fixture.counts();
     assert_eq!((counts.acks_confirmed, counts.acks_failed), (8, 2));
     assert_eq!(counts.outstanding_messages, 0);
@@ -49,7 +49,7 @@ fn a_permanent_failure_is_told_although_the_rest_succeeds_later() {
     let transient = fail_ids("TRANSIENT_FAILURE_SERVICE_UNAVAILABLE", 1);
     fixture.fault(once(Method::Acknowledge, transient));
     fixture.subscriber.snapshot(1, &[(0, 3)]).unwrap();
-    let error = fixture.subscriber.complete(1, DEADLINE).unwrap_err();
+    let error = fixture.confirm(1).unwrap_err();
     assert!(error.to_string().contains(SUBSCRIPTION), "{error}");
     let counts = fixture.counts();
     assert_eq!((counts.acks_confirmed, counts.acks_failed), (2, 1));

@@ -78,6 +78,27 @@ fn a_response_of_several_large_messages_arrives_whole() {
 }
 
 #[test]
+fn confirmations_are_waited_for_piece_by_piece() {
+    let fixture = Fixture::new(SubscriberOptions::default());
+    let control = fixture.emulator.control();
+    fixture.subscriber.add_split(SUBSCRIPTION).unwrap();
+    fixture.publish_many(10);
+    fixture.fetch_all(10);
+    control.freeze_acks(None).unwrap();
+    fixture.subscriber.snapshot(1, &[(0, 10)]).unwrap();
+    fixture.subscriber.complete(1, true);
+    let slice = Duration::from_millis(10);
+    for _ in 0..3 {
+        assert!(!fixture.subscriber.confirmed(slice).unwrap());
+    }
+    assert!(control.release_acks());
+    assert!(fixture.subscriber.confirmed(DEADLINE).unwrap());
+    assert_eq!(fixture.counts().acks_confirmed, 10);
+    // Nothing more is asked for.
+    assert!(fixture.subscriber.confirmed(Duration::ZERO).unwrap());
+}
+
+#[test]
 fn acks_outlive_the_stream_and_delivery_goes_on() {
     let fixture = Fixture::new(SubscriberOptions::default());
     let control = fixture.emulator.control();
@@ -88,7 +109,7 @@ fn acks_outlive_the_stream_and_delivery_goes_on() {
     // Half of the acks are on their way when the stream breaks.
     control.freeze_acks(None).unwrap();
     fixture.subscriber.snapshot(1, &[(0, 50)]).unwrap();
-    fixture.subscriber.complete(1, Duration::ZERO).unwrap();
+    fixture.subscriber.complete(1, false);
     fixture.strike(status(Code::Unavailable));
     fixture.wait("reconnect", |f| f.counts().stream_reconnects == 1);
     assert_eq!(fixture.on_server(), (100, 100));
@@ -155,7 +176,7 @@ fn closing_keeps_its_time_when_the_server_has_stopped_answering() {
         ..Rule::new(Method::Acknowledge, Action::Silence)
     });
     fixture.subscriber.snapshot(1, &[(0, 5)]).unwrap();
-    fixture.subscriber.complete(1, Duration::ZERO).unwrap();
+    fixture.subscriber.complete(1, false);
     let bound = Duration::from_secs(1);
     let start = Instant::now();
     fixture.subscriber.close(bound);

@@ -20,7 +20,7 @@ const TOO_SMALL: jint = -2;
 
 static SUBSCRIBERS: Handles<Subscriber> = Handles::new("subscriber");
 
-pub(crate) fn natives() -> [Native; 12] {
+pub(crate) fn natives() -> [Native; 13] {
     [
         native!("open", "([B)J", open),
         native!("addSplit", "(J[B)I", add_split),
@@ -29,7 +29,8 @@ pub(crate) fn natives() -> [Native; 12] {
         native!("poll", "(J[B[IJ[J)I", poll),
         native!("wakeUp", "(J)V", wake_up),
         native!("snapshot", "(JJ[I[J)V", snapshot),
-        native!("complete", "(JJJ)V", complete),
+        native!("complete", "(JJZ)V", complete),
+        native!("confirmed", "(JJ)Z", confirmed),
         native!("nack", "(JIJ)V", nack),
         native!("counters", "(J[J)V", counters),
         native!("leave", "(JIJ)V", leave),
@@ -157,11 +158,23 @@ extern "system" fn complete<'l>(
     _class: JClass<'l>,
     handle: jlong,
     checkpoint: jlong,
-    await_millis: jlong,
+    confirm: jboolean,
 ) {
     enter(env, |_| {
+        SUBSCRIBERS.get(handle)?.complete(checkpoint, confirm);
+        Ok(())
+    })
+}
+
+extern "system" fn confirmed<'l>(
+    env: EnvUnowned<'l>,
+    _class: JClass<'l>,
+    handle: jlong,
+    timeout_millis: jlong,
+) -> jboolean {
+    enter(env, |_| {
         let subscriber = SUBSCRIBERS.get(handle)?;
-        Ok(subscriber.complete(checkpoint, millis(await_millis))?)
+        Ok(subscriber.confirmed(millis(timeout_millis))?)
     })
 }
 

@@ -3,12 +3,13 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::{Notify, oneshot};
 
+use super::Shared;
 use super::acks::AckCaller;
 use super::counters::Counters;
 use super::options::SubscriberOptions;
@@ -112,6 +113,8 @@ pub(crate) struct Split {
     exactly_once: AtomicBool,
     confirming: tokio::sync::Mutex<()>,
     pub clock: Clock,
+    /// Fails with what a task of this split panics with.
+    owner: Weak<Shared>,
 }
 
 impl Split {
@@ -122,6 +125,7 @@ impl Split {
         connection: Connection,
         counters: Arc<Counters>,
         clock: Clock,
+        owner: Weak<Shared>,
     ) -> Self {
         let subscription: Arc<str> = subscription.into();
         Self {
@@ -141,6 +145,7 @@ impl Split {
             exactly_once: AtomicBool::new(false),
             confirming: tokio::sync::Mutex::default(),
             clock,
+            owner,
         }
     }
 
@@ -388,10 +393,17 @@ impl Split {
         buffer.messages -= messages;
     }
 
+    /// Without an owner there is nobody left whom the task could concern.
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        if let Some(owner) = self.owner.upgrade() {
+            owner.spawn(task);
+        }
+    }
+
     fn spawn_extend(self: &Arc<Self>, set: IdSet, seconds: u32) {
         let split = Arc::clone(self);
         let pending = self.acks.pending.begin();
-        self.connection.runtime().spawn(async move {
+        self.spawn(async move {
             // Half a lease later the next extension is better than this one.
             let limit = Duration::from_secs(u64::from(seconds)) / 2;
             let answer = split.acks.extend(&set, seconds, limit).await;
@@ -415,7 +427,7 @@ impl Split {
     fn spawn_ack_only(&self, set: IdSet) {
         let acks = Arc::clone(&self.acks);
         let pending = self.acks.pending.begin();
-        self.connection.runtime().spawn(async move {
+        self.spawn(async move {
             acks.acknowledge(&set).await;
             drop(pending);
         });
@@ -432,7 +444,7 @@ impl Split {
                 let (answered, receiver) = oneshot::channel();
                 let split = Arc::clone(self);
                 let pending = self.acks.pending.begin();
-                self.connection.runtime().spawn(async move {
+                self.spawn(async move {
                     let answer = split.acks.acknowledge(&set).await;
                     split.counters.acks_confirmed.add(answer.confirmed);
                     split.counters.acks_failed.add(answer.failed.len() as u64);
@@ -458,7 +470,7 @@ impl Split {
             self.counters.nacked.add(set.len() as u64);
             let split = Arc::clone(self);
             let pending = self.acks.pending.begin();
-            self.connection.runtime().spawn(async move {
+            self.spawn(async move {
                 let answer = split.acks.nack(&set).await;
                 if let Some(error) = answer.error {
                     let messages = answer.failed.len();

@@ -179,7 +179,14 @@ impl Fixture {
 
     pub fn checkpoint(&self, id: i64, emitted: u64) {
         self.subscriber.snapshot(id, &[(0, emitted)]).unwrap();
-        self.subscriber.complete(id, DEADLINE).unwrap();
+        self.confirm(id).unwrap();
+    }
+
+    /// Acks what is sealed and waits for the answers.
+    pub fn confirm(&self, id: i64) -> Result<(), Error> {
+        self.subscriber.complete(id, true);
+        assert!(self.subscriber.confirmed(DEADLINE)?, "no answer");
+        Ok(())
     }
 
     /// Messages of the subscription that are not acked, and those of them that are leased.

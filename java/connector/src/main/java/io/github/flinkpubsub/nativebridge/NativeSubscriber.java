@@ -83,8 +83,13 @@ public final class NativeSubscriber implements Subscriber {
     }
 
     @Override
-    public void complete(long checkpoint, long awaitMillis) throws IOException {
-        SubscriberNatives.complete(open(), checkpoint, awaitMillis);
+    public void complete(long checkpoint, boolean confirm) throws IOException {
+        SubscriberNatives.complete(open(), checkpoint, confirm);
+    }
+
+    @Override
+    public boolean confirmed(long timeoutMillis) throws IOException {
+        return SubscriberNatives.confirmed(open(), timeoutMillis);
     }
 
     @Override

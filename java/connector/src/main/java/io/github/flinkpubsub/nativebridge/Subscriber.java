@@ -35,8 +35,20 @@ public interface Subscriber {
      */
     void snapshot(long checkpoint, int[] splits, long[] emitted) throws IOException;
 
-    /** Task: acknowledges what is sealed up to a checkpoint; waits for the answers when told to. */
-    void complete(long checkpoint, long awaitMillis) throws IOException;
+    /**
+     * Task: acknowledges what is sealed up to a checkpoint.
+     *
+     * @param confirm whether {@link #confirmed} is to tell what the service answers
+     */
+    void complete(long checkpoint, boolean confirm) throws IOException;
+
+    /**
+     * Task: waits for the service's answers to acks that are to be confirmed.
+     *
+     * @return false when some are still missing
+     * @throws IOException what the service refused
+     */
+    boolean confirmed(long timeoutMillis) throws IOException;
 
     /** Task: gives one message back. */
     void nack(int split, long sequence) throws IOException;

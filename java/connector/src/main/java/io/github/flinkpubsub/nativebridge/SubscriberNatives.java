@@ -26,7 +26,9 @@ final class SubscriberNatives {
 
     static native void snapshot(long handle, long checkpoint, int[] splits, long[] emitted);
 
-    static native void complete(long handle, long checkpoint, long awaitMillis);
+    static native void complete(long handle, long checkpoint, boolean confirm);
+
+    static native boolean confirmed(long handle, long timeoutMillis);
 
     static native void nack(long handle, int split, long sequence);
 

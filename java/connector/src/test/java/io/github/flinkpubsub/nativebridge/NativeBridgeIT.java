@@ -92,7 +92,8 @@ class NativeBridgeIT {
         }
         assertThat(payloads).containsExactlyInAnyOrder("a", "b", "c");
         subscriber.snapshot(1, new int[] {split}, new long[] {2});
-        subscriber.complete(1, POLL_MILLIS);
+        subscriber.complete(1, true);
+        assertThat(subscriber.confirmed(POLL_MILLIS)).isTrue();
         long[] counters = subscriber.counters();
         assertThat(counters[SubscriberCounter.MESSAGES_RECEIVED.ordinal()]).isEqualTo(3);
         assertThat(counters[SubscriberCounter.ACKS_CONFIRMED.ordinal()]).isEqualTo(2);
@@ -171,7 +172,7 @@ class NativeBridgeIT {
         assertThatThrownBy(() -> subscriber.poll(new NativeBatch(1, 1), 0))
                 .isInstanceOf(IllegalStateException.class);
         assertThatThrownBy(subscriber::wakeUp).isInstanceOf(IllegalStateException.class);
-        assertThatThrownBy(() -> subscriber.complete(1, 0))
+        assertThatThrownBy(() -> subscriber.complete(1, true))
                 .isInstanceOf(IllegalStateException.class);
 
         NativePublisher publisher = NativePublisher.open(connection());

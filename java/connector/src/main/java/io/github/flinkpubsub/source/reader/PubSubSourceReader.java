@@ -44,9 +44,6 @@ import javax.annotation.Nullable;
 public final class PubSubSourceReader<T>
         extends SingleThreadMultiplexSourceReaderBase<MessageView, T, PubSubSplit, PubSubSplit> {
 
-    /** What a completed checkpoint waits for the service's answers when it is to wait at all. */
-    private static final long ACK_CONFIRMATION_MILLIS = TimeUnit.MINUTES.toMillis(1);
-
     private final Subscriber subscriber;
     private final PubSubSubscriberOptions options;
     private final EmissionProgress progress;
@@ -157,8 +154,10 @@ public final class PubSubSourceReader<T>
     @Override
     public void notifyCheckpointComplete(long checkpointId) throws Exception {
         checkpointWatch.checkpointCompleted();
-        subscriber.complete(
-                checkpointId, options.awaitAckConfirmation() ? ACK_CONFIRMATION_MILLIS : 0);
+        subscriber.complete(checkpointId, options.awaitAckConfirmation());
+        if (options.awaitAckConfirmation()) {
+            new AckConfirmation(subscriber, System::nanoTime).await(checkpointId);
+        }
     }
 
     /**
@@ -171,7 +170,7 @@ public final class PubSubSourceReader<T>
             super.close();
             if (acksAtEnd && ended) {
                 snapshotState(Long.MAX_VALUE);
-                subscriber.complete(Long.MAX_VALUE, 0);
+                subscriber.complete(Long.MAX_VALUE, false);
             }
         } finally {
             long left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());

@@ -19,6 +19,7 @@ final class FakeSubscriber implements Subscriber {
     private final List<String> calls = new ArrayList<>();
     private final Deque<Delivery> deliveries = new ArrayDeque<>();
     private int splits;
+    private int unconfirmed;
     private boolean wokenUp;
     private IOException failure;
 
@@ -31,6 +32,11 @@ final class FakeSubscriber implements Subscriber {
     synchronized void deliver(int split, long first, int[] flags, List<PubsubMessage> messages) {
         deliveries.add(new Delivery(split, first, flags, messages));
         notifyAll();
+    }
+
+    /** Makes so many questions for confirmation answer that it is not there. */
+    synchronized void confirmAfter(int questions) {
+        unconfirmed = questions;
     }
 
     /** Makes the next poll throw. */
@@ -100,8 +106,14 @@ final class FakeSubscriber implements Subscriber {
     }
 
     @Override
-    public synchronized void complete(long checkpoint, long awaitMillis) {
-        calls.add("complete " + checkpoint + " " + awaitMillis);
+    public synchronized void complete(long checkpoint, boolean confirm) {
+        calls.add("complete " + checkpoint + (confirm ? " and confirm" : ""));
+    }
+
+    @Override
+    public synchronized boolean confirmed(long timeoutMillis) {
+        calls.add("confirmed?");
+        return unconfirmed-- <= 0;
     }
 
     @Override

@@ -168,7 +168,7 @@ class PubSubSourceReaderTest {
                         "addSplit projects/p/subscriptions/s",
                         "snapshot 1 [0] [2]",
                         "snapshot 2 [0] [3]",
-                        "complete 2 0",
+                        "complete 2",
                         "snapshot 3 [] []");
     }
 
@@ -182,7 +182,7 @@ class PubSubSourceReaderTest {
         reader.snapshotState(2);
         reader.notifyCheckpointComplete(2);
         assertThat(subscriber.calls())
-                .endsWith("snapshot 1 [0] [1]", "snapshot 2 [] []", "complete 2 0");
+                .endsWith("snapshot 1 [0] [1]", "snapshot 2 [] []", "complete 2");
     }
 
     @Test
@@ -194,8 +194,10 @@ class PubSubSourceReaderTest {
                         context,
                         subscriber,
                         false);
+        subscriber.confirmAfter(1);
         reader.notifyCheckpointComplete(7);
-        assertThat(subscriber.calls()).containsExactly("complete 7 60000");
+        assertThat(subscriber.calls())
+                .containsExactly("complete 7 and confirm", "confirmed?", "confirmed?");
     }
 
     @Test
@@ -397,7 +399,7 @@ class PubSubSourceReaderTest {
         // What was emitted is still acknowledged by the last checkpoint.
         reader.snapshotState(1);
         reader.notifyCheckpointComplete(1);
-        assertThat(subscriber.calls()).endsWith("snapshot 1 [0] [1]", "complete 1 0");
+        assertThat(subscriber.calls()).endsWith("snapshot 1 [0] [1]", "complete 1");
     }
 
     @Test
@@ -424,7 +426,7 @@ class PubSubSourceReaderTest {
             }
             reader.close();
             reader = null;
-            assertThat(subscriber.calls().contains("complete " + Long.MAX_VALUE + " 0"))
+            assertThat(subscriber.calls().contains("complete " + Long.MAX_VALUE))
                     .isEqualTo(toTheEnd);
         }
     }
