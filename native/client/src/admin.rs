@@ -1,4 +1,4 @@
-//! Calls that describe, create, seek and delete. They are rare, so they go through Google's generated messages and answer
+//! Calls that describe, create, seek and delete. They are rare, so they use Google's generated messages and answer
 //! in pairs of texts, the form in which settings cross the boundary.
 //!
 //! Every call is tried again on retryable codes until [`LIMIT`] is over.
@@ -6,13 +6,16 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use bytes::Bytes;
 use googleapis_tonic_google_pubsub_v1::google::pubsub::v1 as pb;
+use prost::Message;
 use prost_types::Timestamp;
 use tokio::time::Instant;
-use tonic::{Code, Status};
+use tonic::Code;
 
 use crate::connect::Connection;
 use crate::error::Error;
+use crate::grpc::{self, Routing};
 use crate::lease::{MAX_LEASE, MIN_LEASE};
 use crate::options::Options;
 use crate::retry::{self, Backoff, BackoffPolicy};
@@ -26,6 +29,14 @@ const BACKOFF: BackoffPolicy = BackoffPolicy {
     multiplier: 2.0,
     max: Duration::from_secs(5),
 };
+
+const GET_TOPIC: &str = "/google.pubsub.v1.Publisher/GetTopic";
+
+macro_rules! subscriber {
+    ($method:literal) => {
+        concat!("/google.pubsub.v1.Subscriber/", $method)
+    };
+}
 
 /// Where [`Admin::seek`] puts a subscription.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,10 +73,12 @@ impl Admin {
         let request = pb::GetSubscriptionRequest {
             subscription: name.to_owned(),
         };
-        let found = self.call("GetSubscription", name, async || {
-            let mut client = self.connection.admin_subscriber();
-            client.get_subscription(request.clone()).await
-        })?;
+        let found = self.call(
+            subscriber!("GetSubscription"),
+            "subscription",
+            name,
+            &request,
+        )?;
         Ok(described(found))
     }
 
@@ -76,10 +89,16 @@ impl Admin {
     /// `label.<name>`.
     pub fn create_subscription(&self, name: &str, settings: Options) -> Result<bool, Error> {
         let request = requested(name, settings)?;
-        self.create("CreateSubscription", name, async || {
-            let mut client = self.connection.admin_subscriber();
-            client.create_subscription(request.clone()).await
-        })
+        match self.call::<pb::Subscription>(
+            subscriber!("CreateSubscription"),
+            "name",
+            name,
+            &request,
+        ) {
+            Ok(_) => Ok(true),
+            Err(error) if error.code() == Code::AlreadyExists => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Deletes a subscription. Answers whether there was one.
@@ -87,11 +106,12 @@ impl Admin {
         let request = pb::DeleteSubscriptionRequest {
             subscription: name.to_owned(),
         };
-        let deleted = self.call("DeleteSubscription", name, async || {
-            let mut client = self.connection.admin_subscriber();
-            client.delete_subscription(request.clone()).await
-        });
-        match deleted {
+        match self.call::<()>(
+            subscriber!("DeleteSubscription"),
+            "subscription",
+            name,
+            &request,
+        ) {
             Ok(()) => Ok(true),
             Err(error) if error.code() == Code::NotFound => Ok(false),
             Err(error) => Err(error),
@@ -112,10 +132,7 @@ impl Admin {
             subscription: name.to_owned(),
             target: Some(target),
         };
-        self.call("Seek", name, async || {
-            let mut client = self.connection.admin_subscriber();
-            client.seek(request.clone()).await
-        })?;
+        self.call::<pb::SeekResponse>(subscriber!("Seek"), "subscription", name, &request)?;
         Ok(())
     }
 
@@ -124,10 +141,7 @@ impl Admin {
         let request = pb::GetTopicRequest {
             topic: name.to_owned(),
         };
-        let topic = self.call("GetTopic", name, async || {
-            let mut client = self.connection.admin_publisher();
-            client.get_topic(request.clone()).await
-        })?;
+        let topic: pb::Topic = self.call(GET_TOPIC, "topic", name, &request)?;
         let retention = topic.message_retention_duration.map(millis);
         Ok(retention
             .map(|millis| ("message-retention-ms".to_owned(), millis))
@@ -135,37 +149,26 @@ impl Admin {
             .collect())
     }
 
-    fn create<T>(
+    /// Makes a call about the resource `name`, which the request has in `field`.
+    fn call<T: Message + Default>(
         &self,
-        operation: &'static str,
+        path: &'static str,
+        field: &'static str,
         name: &str,
-        attempt: impl AsyncFn() -> Result<tonic::Response<T>, Status>,
-    ) -> Result<bool, Error> {
-        match self.call(operation, name, attempt) {
-            Ok(_) => Ok(true),
-            Err(error) if error.code() == Code::AlreadyExists => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
-
-    fn call<T>(
-        &self,
-        operation: &'static str,
-        name: &str,
-        attempt: impl AsyncFn() -> Result<tonic::Response<T>, Status>,
+        request: &impl Message,
     ) -> Result<T, Error> {
+        let request = Bytes::from(request.encode_to_vec());
         self.connection.runtime().block_on(async {
             let give_up = Instant::now() + LIMIT;
             let mut backoff = Backoff::new(BACKOFF);
             loop {
-                let status = match tokio::time::timeout(ATTEMPT, attempt()).await {
-                    Ok(Ok(response)) => return Ok(response.into_inner()),
-                    Ok(Err(status)) => status,
-                    Err(_) => Status::deadline_exceeded(format!("no answer within {ATTEMPT:?}")),
+                let routing = Routing::new(field, name);
+                let answer =
+                    grpc::unary(&self.connection, path, routing, request.clone(), ATTEMPT).await;
+                let error = match answer {
+                    Ok(answer) => return decoded(answer, name),
+                    Err(error) => error,
                 };
-                let error = Error::from(status)
-                    .with_operation(operation)
-                    .with_resource(name);
                 let wait = backoff.next(retry::random());
                 if !error.is_retryable() || Instant::now() + wait >= give_up {
                     return Err(error);
@@ -175,6 +178,12 @@ impl Admin {
             }
         })
     }
+}
+
+fn decoded<T: Message + Default>(answer: Bytes, name: &str) -> Result<T, Error> {
+    T::decode(answer).map_err(|e| {
+        Error::new(Code::Internal, format!("the answer cannot be read: {e}")).with_resource(name)
+    })
 }
 
 fn described(found: pb::Subscription) -> Vec<(String, String)> {

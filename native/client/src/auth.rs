@@ -1,23 +1,29 @@
 //! Who we are: headers that prove it, taken from Google's authentication library.
 
+mod handed;
+
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use google_cloud_auth::build_errors;
 use google_cloud_auth::credentials::{self, CacheableResource, Credentials, service_account};
 use google_cloud_auth::errors::CredentialsError;
-use http::header::HeaderMap;
+use http::header::{AUTHORIZATION, HeaderMap};
 use http::{Extensions, HeaderValue};
 use tonic::Code;
 
+pub use self::handed::{Demand, HandedTokens};
 use crate::connect::ConnectionOptions;
 use crate::error::Error;
 
 const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
 /// Longer texts of a token service are cut.
 const MAX_TEXT: usize = 500;
+/// How long a call waits for a token.
+const TOKEN_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The identity of a connection: nobody for an emulator, else credentials that are built anew when
 /// the service refuses them, because the library offers no other way to drop a cached token.
@@ -35,6 +41,8 @@ enum Source {
     /// What the default comes to where no file describes credentials.
     Metadata,
     KeyFile(PathBuf),
+    /// Somebody else fetches the tokens.
+    Handed(HandedTokens),
 }
 
 struct Current {
@@ -47,6 +55,8 @@ impl Auth {
     pub(crate) fn new(options: &ConnectionOptions) -> Result<Self, Error> {
         let source = if options.emulator {
             Source::Nobody
+        } else if let Some(tokens) = &options.access_tokens {
+            Source::Handed(tokens.clone())
         } else {
             // The authentication library takes the process's provider. A failure says that there is
             // one already, which serves as well.
@@ -76,6 +86,24 @@ impl Auth {
 
     /// Adds the headers and answers the generation of the credentials.
     pub(crate) async fn authorize(&self, headers: &mut HeaderMap) -> Result<u64, Error> {
+        let generation = self.authenticate(headers).await?;
+        if let Some(project) = &self.quota_project {
+            headers.insert("x-goog-user-project", project.clone());
+        }
+        Ok(generation)
+    }
+
+    async fn authenticate(&self, headers: &mut HeaderMap) -> Result<u64, Error> {
+        if let Source::Handed(tokens) = &self.source {
+            let (token, generation) = tokio::time::timeout(TOKEN_TIMEOUT, tokens.token())
+                .await
+                .unwrap_or_else(|_| {
+                    let text = "no access token: none was handed over in time";
+                    Err(Error::new(Code::Unavailable, text))
+                })?;
+            headers.insert(AUTHORIZATION, token);
+            return Ok(generation);
+        }
         let (credentials, generation) = {
             let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
             (current.credentials.clone(), current.generation)
@@ -96,9 +124,6 @@ impl Auth {
                     return Err(self.token_error(&e));
                 }
             }
-        }
-        if let Some(project) = &self.quota_project {
-            headers.insert("x-goog-user-project", project.clone());
         }
         Ok(generation)
     }
@@ -128,6 +153,10 @@ impl Auth {
     /// Replaces credentials of this generation, once. False when there is nothing to replace them with.
     /// Must be called within a runtime.
     pub(crate) fn refused(&self, generation: u64) -> bool {
+        if let Source::Handed(tokens) = &self.source {
+            tokens.refused(generation);
+            return true;
+        }
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if current.generation != generation {
             return true;
@@ -149,6 +178,7 @@ impl fmt::Debug for Auth {
             Source::Nobody => "Auth(none)",
             Source::Default | Source::Metadata => "Auth(application default)",
             Source::KeyFile(_) => "Auth(key file)",
+            Source::Handed(_) => "Auth(handed over)",
         })
     }
 }
@@ -156,7 +186,7 @@ impl fmt::Debug for Auth {
 impl Source {
     fn build(&self) -> Result<Option<Credentials>, Error> {
         match self {
-            Self::Nobody => Ok(None),
+            Self::Nobody | Self::Handed(_) => Ok(None),
             Self::Default | Self::Metadata => credentials::Builder::default()
                 .with_scopes([SCOPE])
                 .build()

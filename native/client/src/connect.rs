@@ -4,20 +4,13 @@ mod options;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use googleapis_tonic_google_pubsub_v1::google::pubsub::v1::publisher_client::PublisherClient;
-use googleapis_tonic_google_pubsub_v1::google::pubsub::v1::subscriber_client::SubscriberClient;
 use http::{HeaderMap, HeaderValue, Uri};
 use tokio::runtime::{Handle, Id};
-use tonic::body::Body;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint};
-use tower::{Service, ServiceExt};
 
 pub use self::options::{ConnectionOptions, HostPort};
 use crate::auth::Auth;
@@ -45,8 +38,6 @@ const UNARY_WINDOWS: Windows = Windows {
     stream: 4 << 20,
     connection: 8 << 20,
 };
-/// Answers of admin calls and Pull; the default of 4 MiB is below one legal message.
-const MAX_UNARY_MESSAGE: usize = 64 << 20;
 
 const NAME_AND_VERSION: &str = concat!("flink-pubsub-native/", env!("CARGO_PKG_VERSION"));
 
@@ -166,18 +157,6 @@ impl Connection {
             .store(doubled.as_millis() as u64, Ordering::Relaxed);
     }
 
-    /// Google's generated subscriber client, for admin calls.
-    pub fn admin_subscriber(&self) -> SubscriberClient<Authenticated> {
-        SubscriberClient::new(Authenticated(self.clone()))
-            .max_decoding_message_size(MAX_UNARY_MESSAGE)
-    }
-
-    /// Google's generated publisher client, for admin calls.
-    pub fn admin_publisher(&self) -> PublisherClient<Authenticated> {
-        PublisherClient::new(Authenticated(self.clone()))
-            .max_decoding_message_size(MAX_UNARY_MESSAGE)
-    }
-
     pub(crate) fn unary_channel(&self) -> &Channel {
         &self.shared.unary
     }
@@ -260,47 +239,6 @@ fn contains_certificate(pem: &[u8]) -> bool {
     use rustls::pki_types::{CertificateDer, pem::PemObject};
     let mut found = CertificateDer::pem_slice_iter(pem);
     matches!(found.next(), Some(Ok(_)))
-}
-
-/// The shared channel with the headers of the identity, for the generated clients.
-#[derive(Debug, Clone)]
-pub struct Authenticated(Connection);
-
-impl Service<http::Request<Body>> for Authenticated {
-    type Response = http::Response<Body>;
-    type Error = tonic::Status;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        // Readiness is waited for in the call, on a clone of the channel.
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, mut request: http::Request<Body>) -> Self::Future {
-        let connection = self.0.clone();
-        Box::pin(async move {
-            let status = |e: Error| tonic::Status::new(e.code(), e.message());
-            let generation = connection
-                .authorize(request.headers_mut())
-                .await
-                .map_err(status)?;
-            let mut channel = connection.unary_channel().clone();
-            let ready = channel.ready().await;
-            let response = match ready {
-                Ok(channel) => channel.call(request).await,
-                Err(e) => Err(e),
-            }
-            .map_err(|e| status(crate::grpc::transport_error(&connection, &e)))?;
-            let refused = response
-                .headers()
-                .get("grpc-status")
-                .is_some_and(|code| code == "16");
-            if refused {
-                connection.credentials_refused(generation);
-            }
-            Ok(response)
-        })
-    }
 }
 
 #[cfg(test)]

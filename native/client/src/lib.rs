@@ -1,7 +1,7 @@
 //! The Pub/Sub client a stream processor needs.
 
 pub mod admin;
-mod auth;
+pub mod auth;
 pub mod clock;
 pub mod connect;
 pub mod error;

@@ -4,12 +4,12 @@ use jni::EnvUnowned;
 use jni::objects::{JByteArray, JClass};
 use jni::sys::{jboolean, jint, jlong};
 use pubsub_client::admin::{Admin, Position};
-use pubsub_client::connect::{Connection, ConnectionOptions};
+use pubsub_client::connect::Connection;
 
 use crate::entry::{enter, options, pairs, text};
 use crate::handles::Handles;
 use crate::register::{Native, native};
-use crate::runtime;
+use crate::{runtime, token_natives};
 
 static ADMINS: Handles<Admin> = Handles::new("admin client");
 
@@ -37,7 +37,7 @@ extern "system" fn open<'l>(
 ) -> jlong {
     enter(env, |env| {
         let mut pairs = options(env, &pairs)?;
-        let connection = ConnectionOptions::take(&mut pairs)?;
+        let connection = token_natives::connection(&mut pairs)?;
         pairs.finish()?;
         let connection = Connection::open(connection, &runtime::handle()?)?;
         Ok(ADMINS.add(Admin::new(connection)))

@@ -12,3 +12,4 @@ mod publisher_natives;
 mod register;
 mod runtime;
 mod subscriber_natives;
+mod token_natives;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jni::objects::{JByteArray, JClass, JIntArray, JLongArray};
 use jni::sys::{jint, jlong};
 use jni::{Env, EnvUnowned};
-use pubsub_client::connect::{Connection, ConnectionOptions};
+use pubsub_client::connect::Connection;
 use pubsub_client::error::Error;
 use pubsub_client::publish::{Publisher, PublisherOptions};
 
@@ -13,7 +13,7 @@ use crate::arrays;
 use crate::entry::{Failure, enter, millis, options, text};
 use crate::handles::Handles;
 use crate::register::{Native, native};
-use crate::runtime;
+use crate::{runtime, token_natives};
 
 /// Ints that describe one message.
 const INDEX_STRIDE: usize = 4;
@@ -45,7 +45,7 @@ extern "system" fn open<'l>(
 ) -> jlong {
     enter(env, |env| {
         let mut pairs = options(env, &pairs)?;
-        let connection = ConnectionOptions::take(&mut pairs)?;
+        let connection = token_natives::connection(&mut pairs)?;
         let publisher = PublisherOptions::take(&mut pairs)?;
         pairs.finish()?;
         let connection = Connection::open(connection, &runtime::handle()?)?;

@@ -9,7 +9,9 @@ use jni::{Env, JavaVM, NativeMethod, jni_sig, jni_str, sys};
 use once_cell::sync::OnceCell;
 use std::ffi::c_void;
 
-use crate::{admin_natives, library_natives, publisher_natives, runtime, subscriber_natives};
+use crate::{
+    admin_natives, library_natives, publisher_natives, runtime, subscriber_natives, token_natives,
+};
 
 /// The package of the peers, with slashes and a slash at the end.
 static PACKAGE: OnceCell<String> = OnceCell::new();
@@ -72,6 +74,7 @@ pub extern "system" fn JNI_OnUnload(_: *mut sys::JavaVM, _: *mut c_void) {
         subscriber_natives::forget_all();
         publisher_natives::forget_all();
         admin_natives::forget_all();
+        token_natives::forget_all();
         runtime::stop();
     });
 }
@@ -82,7 +85,8 @@ fn register(env: &mut Env) -> jni::errors::Result<()> {
     bind(env, "LibraryNatives", &library_natives::natives())?;
     bind(env, "SubscriberNatives", &subscriber_natives::natives())?;
     bind(env, "PublisherNatives", &publisher_natives::natives())?;
-    bind(env, "AdminNatives", &admin_natives::natives())
+    bind(env, "AdminNatives", &admin_natives::natives())?;
+    bind(env, "TokenNatives", &token_natives::natives())
 }
 
 fn bind(env: &mut Env, class: &str, natives: &[Native]) -> jni::errors::Result<()> {

@@ -3,7 +3,7 @@
 use jni::EnvUnowned;
 use jni::objects::{JByteArray, JClass, JIntArray, JLongArray};
 use jni::sys::{jboolean, jint, jlong};
-use pubsub_client::connect::{Connection, ConnectionOptions};
+use pubsub_client::connect::Connection;
 use pubsub_client::error::Error;
 use pubsub_client::subscribe::{Fetched, INDEX_STRIDE, Subscriber, SubscriberOptions};
 
@@ -11,7 +11,7 @@ use crate::arrays;
 use crate::entry::{enter, millis, options, text};
 use crate::handles::Handles;
 use crate::register::{Native, native};
-use crate::runtime;
+use crate::{runtime, token_natives};
 
 /// `poll`: time over or woken.
 const NOTHING: jint = -1;
@@ -49,7 +49,7 @@ extern "system" fn open<'l>(
 ) -> jlong {
     enter(env, |env| {
         let mut pairs = options(env, &pairs)?;
-        let connection = ConnectionOptions::take(&mut pairs)?;
+        let connection = token_natives::connection(&mut pairs)?;
         let subscriber = SubscriberOptions::take(&mut pairs)?;
         pairs.finish()?;
         let connection = Connection::open(connection, &runtime::handle()?)?;

@@ -5,6 +5,7 @@ use std::net::Ipv6Addr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use crate::auth::HandedTokens;
 use crate::error::Error;
 use crate::options::Options;
 
@@ -100,6 +101,7 @@ pub struct ConnectionOptions {
     pub(crate) quota_project: Option<String>,
     pub(crate) ca_certificate_file: Option<PathBuf>,
     pub(crate) user_agent_suffix: Option<String>,
+    pub(crate) access_tokens: Option<HandedTokens>,
 }
 
 impl ConnectionOptions {
@@ -160,7 +162,25 @@ impl ConnectionOptions {
             quota_project,
             ca_certificate_file: ca_file.map(PathBuf::from),
             user_agent_suffix: user_agent_suffix.filter(|s| !s.trim().is_empty()),
+            access_tokens: None,
         })
+    }
+
+    /// Authenticates with tokens that are handed over, instead of a key file or Application Default
+    /// Credentials. `key` is the option's name, for the error beside a key file or an emulator.
+    pub fn with_access_tokens(mut self, key: &str, tokens: HandedTokens) -> Result<Self, Error> {
+        let other = match &self {
+            Self { emulator: true, .. } => "emulator-endpoint",
+            Self {
+                service_account_key_file: Some(_),
+                ..
+            } => "service-account-key-file",
+            _ => {
+                self.access_tokens = Some(tokens);
+                return Ok(self);
+            }
+        };
+        Err(Error::option(key, format!("not allowed beside '{other}'")))
     }
 
     /// A plaintext server without credentials, given as `host:port`.
@@ -243,6 +263,23 @@ mod tests {
             ("user-agent-suffix", "x"),
         ]);
         assert!(options.unwrap().emulator);
+    }
+
+    #[test]
+    fn tokens_exclude_other_identities() {
+        let tokens = HandedTokens::new();
+        let with = |pairs: &[_]| take(pairs).unwrap().with_access_tokens("t", tokens.clone());
+        assert_eq!(with(&[]).unwrap(), with(&[]).unwrap());
+        assert_ne!(with(&[]).unwrap(), take(&[]).unwrap());
+        for (key, value) in [
+            ("emulator-endpoint", "localhost:1"),
+            ("service-account-key-file", "k"),
+        ] {
+            assert_eq!(
+                with(&[(key, value)]).unwrap_err().to_string(),
+                format!("option 't': not allowed beside '{key}'")
+            );
+        }
     }
 
     #[test]

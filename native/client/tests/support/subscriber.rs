@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use googleapis_tonic_google_pubsub_v1::google::pubsub::v1 as pb;
+use pb::publisher_client::PublisherClient;
+use pb::subscriber_client::SubscriberClient;
 use pubsub_client::clock::{Clock, Hands};
 use pubsub_client::connect::{Connection, ConnectionOptions};
 use pubsub_client::error::{Code, Error};
@@ -16,6 +18,7 @@ use pubsub_emulator::record::{Query, RecordLimits, Recorded};
 use pubsub_emulator::service::Method;
 use pubsub_emulator::{Emulator, Options};
 use tokio::runtime::Runtime;
+use tonic::transport::Channel;
 
 /// The service's limit on one request.
 const LARGEST_REQUEST: usize = 524_288;
@@ -23,6 +26,13 @@ const LARGEST_REQUEST: usize = 524_288;
 pub const TOPIC: &str = "projects/p/topics/orders";
 pub const SUBSCRIPTION: &str = "projects/p/subscriptions/orders-sub";
 pub const DEADLINE: Duration = Duration::from_secs(30);
+
+/// What the test itself asks of the server goes through Google's generated clients.
+fn server(emulator: &Emulator) -> Channel {
+    Channel::from_shared(format!("http://{}", emulator.address()))
+        .unwrap()
+        .connect_lazy()
+}
 
 /// A server with one subscription, and a client of it.
 pub struct Fixture {
@@ -72,8 +82,7 @@ impl Fixture {
                 name: TOPIC.into(),
                 ..Default::default()
             };
-            connection
-                .admin_publisher()
+            PublisherClient::new(server(&emulator))
                 .create_topic(topic)
                 .await
                 .unwrap();
@@ -82,8 +91,7 @@ impl Fixture {
                 topic: TOPIC.into(),
                 ..subscription
             };
-            connection
-                .admin_subscriber()
+            SubscriberClient::new(server(&emulator))
                 .create_subscription(subscription)
                 .await
                 .unwrap();
@@ -121,8 +129,7 @@ impl Fixture {
             messages,
         };
         self.runtime.block_on(async {
-            self.connection
-                .admin_publisher()
+            PublisherClient::new(server(&self.emulator))
                 .publish(request)
                 .await
                 .unwrap();
@@ -228,7 +235,7 @@ impl Fixture {
         let subscription = self.name.clone();
         let request = pb::DeleteSubscriptionRequest { subscription };
         self.runtime.block_on(async {
-            let mut client = self.connection.admin_subscriber();
+            let mut client = SubscriberClient::new(server(&self.emulator));
             client.delete_subscription(request).await.unwrap();
         });
     }
@@ -336,7 +343,7 @@ impl Fixture {
             }),
         };
         self.runtime.block_on(async {
-            let mut client = self.connection.admin_subscriber();
+            let mut client = SubscriberClient::new(server(&self.emulator));
             client.update_subscription(request).await.unwrap();
         });
     }

@@ -3,7 +3,9 @@ package io.github.flinkpubsub;
 import io.github.flinkpubsub.nativebridge.NativeOptions;
 
 import org.apache.flink.annotation.Internal;
+import org.apache.flink.util.InstantiationUtil;
 
+import java.io.IOException;
 import java.io.Serializable;
 
 import javax.annotation.Nullable;
@@ -22,6 +24,7 @@ public final class ConnectionOptions implements Serializable {
     @Nullable private final String serviceAccountKeyFile;
     @Nullable private final String quotaProject;
     @Nullable private final String caCertificateFile;
+    @Nullable private final AccessTokenProvider accessTokenProvider;
 
     private ConnectionOptions(Builder builder) {
         endpoint = builder.endpoint;
@@ -29,6 +32,7 @@ public final class ConnectionOptions implements Serializable {
         serviceAccountKeyFile = builder.serviceAccountKeyFile;
         quotaProject = builder.quotaProject;
         caCertificateFile = builder.caCertificateFile;
+        accessTokenProvider = builder.accessTokenProvider;
     }
 
     public static Builder builder() {
@@ -42,6 +46,7 @@ public final class ConnectionOptions implements Serializable {
         options.putIfSet("service-account-key-file", serviceAccountKeyFile);
         options.putIfSet("quota-project", quotaProject);
         options.putIfSet("ca-certificate-file", caCertificateFile);
+        options.accessTokenProvider(accessTokenProvider);
     }
 
     /** Collects the options; each setter checks its own value. */
@@ -52,6 +57,7 @@ public final class ConnectionOptions implements Serializable {
         @Nullable private String serviceAccountKeyFile;
         @Nullable private String quotaProject;
         @Nullable private String caCertificateFile;
+        @Nullable private AccessTokenProvider accessTokenProvider;
 
         private Builder() {}
 
@@ -76,11 +82,24 @@ public final class ConnectionOptions implements Serializable {
             caCertificateFile = OptionChecks.notBlank("caCertificateFile", path);
         }
 
+        public void accessTokenProvider(AccessTokenProvider provider) {
+            OptionChecks.notNull("accessTokenProvider", provider);
+            try {
+                InstantiationUtil.serializeObject(provider);
+            } catch (IOException e) {
+                throw new IllegalArgumentException(
+                        "accessTokenProvider must be serializable, as it travels with the job: "
+                                + e,
+                        e);
+            }
+            accessTokenProvider = provider;
+        }
+
         /**
          * Checks the options against each other.
          *
          * @throws IllegalArgumentException when the emulator is combined with an option that has no
-         *     meaning for it
+         *     meaning for it, or two identities are given
          */
         public ConnectionOptions build() {
             if (emulatorEndpoint != null) {
@@ -88,11 +107,17 @@ public final class ConnectionOptions implements Serializable {
                 refuseBesideEmulator("serviceAccountKeyFile", serviceAccountKeyFile);
                 refuseBesideEmulator("quotaProject", quotaProject);
                 refuseBesideEmulator("caCertificateFile", caCertificateFile);
+                refuseBesideEmulator("accessTokenProvider", accessTokenProvider);
+            }
+            if (serviceAccountKeyFile != null && accessTokenProvider != null) {
+                throw new IllegalArgumentException(
+                        "accessTokenProvider and serviceAccountKeyFile exclude each other: set one"
+                                + " of the two");
             }
             return new ConnectionOptions(this);
         }
 
-        private static void refuseBesideEmulator(String option, @Nullable String value) {
+        private static void refuseBesideEmulator(String option, @Nullable Object value) {
             if (value != null) {
                 throw new IllegalArgumentException(
                         option

@@ -9,6 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+import java.time.Instant;
 import java.util.Map;
 import java.util.function.Consumer;
 
@@ -100,6 +101,35 @@ class ConnectionOptionsTest {
         refused("serviceAccountKeyFile", builder -> builder.serviceAccountKeyFile("/k"));
         refused("quotaProject", builder -> builder.quotaProject("p"));
         refused("caCertificateFile", builder -> builder.caCertificateFile("/c"));
+        refused("accessTokenProvider", builder -> builder.accessTokenProvider(() -> null));
+    }
+
+    @Test
+    void aTokenProviderExcludesAKeyFile() {
+        ConnectionOptions.Builder builder = ConnectionOptions.builder();
+        builder.accessTokenProvider(() -> null);
+        builder.serviceAccountKeyFile("/k");
+        assertThatThrownBy(builder::build)
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageStartingWith(
+                        "accessTokenProvider and serviceAccountKeyFile exclude each other");
+    }
+
+    @Test
+    void aTokenProviderMustBeSerializable() {
+        Object notSerializable = new Object();
+        assertThatThrownBy(
+                        () ->
+                                ConnectionOptions.builder()
+                                        .accessTokenProvider(
+                                                () ->
+                                                        AccessToken.of(
+                                                                notSerializable.toString(),
+                                                                Instant.MAX)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageStartingWith("accessTokenProvider must be serializable");
+        assertThatThrownBy(() -> ConnectionOptions.builder().accessTokenProvider(null))
+                .hasMessage("accessTokenProvider must not be null");
     }
 
     private static void refused(String option, Consumer<ConnectionOptions.Builder> other) {

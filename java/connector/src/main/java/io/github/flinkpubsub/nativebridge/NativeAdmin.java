@@ -14,10 +14,12 @@ import java.util.Map;
 public final class NativeAdmin implements Admin {
 
     private final long handle;
+    private final TokenFeed.Lease tokens;
     private boolean closed;
 
-    private NativeAdmin(long handle) {
+    private NativeAdmin(long handle, TokenFeed.Lease tokens) {
         this.handle = handle;
+        this.tokens = tokens;
     }
 
     /**
@@ -27,7 +29,13 @@ public final class NativeAdmin implements Admin {
      */
     public static NativeAdmin open(NativeOptions connection) throws IOException {
         NativeLoader.load();
-        return new NativeAdmin(AdminNatives.open(connection.encode()));
+        TokenFeed.Lease tokens = TokenFeed.acquire(connection);
+        try {
+            return new NativeAdmin(AdminNatives.open(connection.encode()), tokens);
+        } catch (Throwable t) {
+            tokens.release();
+            throw t;
+        }
     }
 
     @Override
@@ -64,7 +72,11 @@ public final class NativeAdmin implements Admin {
     public synchronized void close() {
         if (!closed) {
             closed = true;
-            AdminNatives.close(handle);
+            try {
+                AdminNatives.close(handle);
+            } finally {
+                tokens.release();
+            }
         }
     }
 

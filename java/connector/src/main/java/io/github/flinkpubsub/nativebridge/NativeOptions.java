@@ -1,5 +1,7 @@
 package io.github.flinkpubsub.nativebridge;
 
+import io.github.flinkpubsub.AccessTokenProvider;
+
 import org.apache.flink.annotation.Internal;
 
 import java.io.ByteArrayOutputStream;
@@ -16,6 +18,7 @@ import javax.annotation.Nullable;
 public final class NativeOptions {
 
     private final Map<String, String> values = new LinkedHashMap<>();
+    @Nullable private AccessTokenProvider accessTokenProvider;
 
     /** Sets a text. */
     public NativeOptions put(String key, String value) {
@@ -51,6 +54,17 @@ public final class NativeOptions {
     /** Sets a duration unless it is null. */
     public NativeOptions putIfSet(String key, @Nullable Duration value) {
         return value == null ? this : put(key, value);
+    }
+
+    /** Sets who gets the access tokens; null for the native library itself. */
+    public NativeOptions accessTokenProvider(@Nullable AccessTokenProvider provider) {
+        accessTokenProvider = provider;
+        return this;
+    }
+
+    @Nullable
+    AccessTokenProvider accessTokenProvider() {
+        return accessTokenProvider;
     }
 
     /** What has been set, in the order of setting. */

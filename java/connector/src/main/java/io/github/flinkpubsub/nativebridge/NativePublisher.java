@@ -15,12 +15,14 @@ import javax.annotation.Nullable;
 public final class NativePublisher implements Publisher {
 
     private final long handle;
+    private final TokenFeed.Lease tokens;
 
     private volatile boolean closed;
     private long[] lastState = new long[PublisherCounter.values().length];
 
-    private NativePublisher(long handle) {
+    private NativePublisher(long handle, TokenFeed.Lease tokens) {
         this.handle = handle;
+        this.tokens = tokens;
     }
 
     /**
@@ -30,7 +32,13 @@ public final class NativePublisher implements Publisher {
      */
     public static NativePublisher open(NativeOptions options) throws IOException {
         NativeLoader.load();
-        return new NativePublisher(PublisherNatives.open(options.encode()));
+        TokenFeed.Lease tokens = TokenFeed.acquire(options);
+        try {
+            return new NativePublisher(PublisherNatives.open(options.encode()), tokens);
+        } catch (Throwable t) {
+            tokens.release();
+            throw t;
+        }
     }
 
     @Override
@@ -96,7 +104,11 @@ public final class NativePublisher implements Publisher {
             closed = true;
         }
         long[] state = new long[lastState.length];
-        PublisherNatives.close(handle, timeoutMillis, state);
+        try {
+            PublisherNatives.close(handle, timeoutMillis, state);
+        } finally {
+            tokens.release();
+        }
         synchronized (this) {
             lastState = state;
         }

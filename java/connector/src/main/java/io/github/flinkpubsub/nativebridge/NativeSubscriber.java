@@ -16,6 +16,7 @@ public final class NativeSubscriber implements Subscriber {
     private static final int TOO_SMALL = -2;
 
     private final long handle;
+    private final TokenFeed.Lease tokens;
 
     /** What {@code poll} answers beside its result; only the fetcher uses it. */
     private final long[] polled = new long[3];
@@ -23,8 +24,9 @@ public final class NativeSubscriber implements Subscriber {
     private volatile boolean closed;
     private long[] lastCounters = new long[SubscriberCounter.values().length];
 
-    private NativeSubscriber(long handle) {
+    private NativeSubscriber(long handle, TokenFeed.Lease tokens) {
         this.handle = handle;
+        this.tokens = tokens;
     }
 
     /**
@@ -34,7 +36,13 @@ public final class NativeSubscriber implements Subscriber {
      */
     public static NativeSubscriber open(NativeOptions options) throws IOException {
         NativeLoader.load();
-        return new NativeSubscriber(SubscriberNatives.open(options.encode()));
+        TokenFeed.Lease tokens = TokenFeed.acquire(options);
+        try {
+            return new NativeSubscriber(SubscriberNatives.open(options.encode()), tokens);
+        } catch (Throwable t) {
+            tokens.release();
+            throw t;
+        }
     }
 
     @Override
@@ -121,7 +129,11 @@ public final class NativeSubscriber implements Subscriber {
             closed = true;
         }
         long[] counters = new long[SubscriberCounter.values().length];
-        SubscriberNatives.close(handle, timeoutMillis, counters);
+        try {
+            SubscriberNatives.close(handle, timeoutMillis, counters);
+        } finally {
+            tokens.release();
+        }
         synchronized (this) {
             lastCounters = counters;
         }

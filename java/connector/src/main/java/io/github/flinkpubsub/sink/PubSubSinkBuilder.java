@@ -1,5 +1,6 @@
 package io.github.flinkpubsub.sink;
 
+import io.github.flinkpubsub.AccessTokenProvider;
 import io.github.flinkpubsub.ConnectionOptions;
 import io.github.flinkpubsub.OptionChecks;
 import io.github.flinkpubsub.PubSubSerializationSchema;
@@ -98,6 +99,15 @@ public final class PubSubSinkBuilder<T> {
      */
     public PubSubSinkBuilder<T> serviceAccountKeyFile(String path) {
         connection.serviceAccountKeyFile(path);
+        return this;
+    }
+
+    /**
+     * Gets access tokens where neither Application Default Credentials nor a key file will do.
+     * Excludes {@link #serviceAccountKeyFile} and {@link #emulatorEndpoint}.
+     */
+    public PubSubSinkBuilder<T> accessTokenProvider(AccessTokenProvider provider) {
+        connection.accessTokenProvider(provider);
         return this;
     }
 

@@ -1,5 +1,6 @@
 package io.github.flinkpubsub.source;
 
+import io.github.flinkpubsub.AccessTokenProvider;
 import io.github.flinkpubsub.ConnectionOptions;
 import io.github.flinkpubsub.OptionChecks;
 import io.github.flinkpubsub.PubSubDeserializationSchema;
@@ -196,6 +197,15 @@ public final class PubSubSourceBuilder<T> {
      */
     public PubSubSourceBuilder<T> serviceAccountKeyFile(String path) {
         connection.serviceAccountKeyFile(path);
+        return this;
+    }
+
+    /**
+     * Gets access tokens where neither Application Default Credentials nor a key file will do.
+     * Excludes {@link #serviceAccountKeyFile} and {@link #emulatorEndpoint}.
+     */
+    public PubSubSourceBuilder<T> accessTokenProvider(AccessTokenProvider provider) {
+        connection.accessTokenProvider(provider);
         return this;
     }
 

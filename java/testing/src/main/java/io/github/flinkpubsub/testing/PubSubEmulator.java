@@ -12,15 +12,20 @@ import com.google.pubsub.v1.Subscription;
 import com.google.pubsub.v1.Topic;
 
 import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
+import io.grpc.netty.shaded.io.grpc.netty.GrpcSslContexts;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
+import io.grpc.netty.shaded.io.netty.handler.ssl.util.InsecureTrustManagerFactory;
+import io.grpc.stub.MetadataUtils;
 
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -48,6 +53,8 @@ public final class PubSubEmulator implements AutoCloseable {
     public static final String DIR_PROPERTY = "pubsub.emulator.dir";
 
     private static final Pattern READY = Pattern.compile("listening on (\\S+) control (\\S+)");
+    private static final Metadata.Key<String> AUTHORIZATION =
+            Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
     private static final int ACK_DEADLINE_SECONDS = 60;
     private static final int LARGEST_MESSAGE_BYTES = 64 << 20;
     private static final int PULLED_AT_ONCE = 1_000;
@@ -59,15 +66,32 @@ public final class PubSubEmulator implements AutoCloseable {
     private final SubscriberGrpc.SubscriberBlockingStub subscriber;
     private final EmulatorControl control;
 
-    private PubSubEmulator(Process process, Matcher ready) {
+    private PubSubEmulator(Process process, Matcher ready, List<String> arguments)
+            throws IOException {
         this.process = process;
         endpoint = ready.group(1);
         control = new EmulatorControl(ready.group(2));
-        channel =
+        NettyChannelBuilder builder =
                 NettyChannelBuilder.forTarget(endpoint)
-                        .usePlaintext()
-                        .maxInboundMessageSize(LARGEST_MESSAGE_BYTES)
-                        .build();
+                        .maxInboundMessageSize(LARGEST_MESSAGE_BYTES);
+        if (arguments.contains("--tls-cert")) {
+            // Whoever listens there was started just now; the certificate is for other clients.
+            builder.sslContext(
+                    GrpcSslContexts.forClient()
+                            .trustManager(InsecureTrustManagerFactory.INSTANCE)
+                            .build());
+        } else {
+            builder.usePlaintext();
+        }
+        int token = arguments.indexOf("--require-token") + 1;
+        if (token > 0) {
+            Metadata headers = new Metadata();
+            String value = token < arguments.size() ? arguments.get(token) : "-";
+            // Without a value, any token will do.
+            headers.put(AUTHORIZATION, "Bearer " + (value.startsWith("-") ? "any" : value));
+            builder.intercept(MetadataUtils.newAttachHeadersInterceptor(headers));
+        }
+        channel = builder.build();
         publisher = PublisherGrpc.newBlockingStub(channel);
         subscriber = SubscriberGrpc.newBlockingStub(channel);
     }
@@ -75,7 +99,8 @@ public final class PubSubEmulator implements AutoCloseable {
     /**
      * Starts a server and waits until it listens.
      *
-     * @param arguments more arguments of the command line
+     * @param arguments more arguments of the command line; this object's own calls follow {@code
+     *     --tls-cert} and {@code --require-token}
      * @throws IOException when the binary cannot be started or ends at once
      */
     public static PubSubEmulator start(String... arguments) throws IOException {
@@ -106,7 +131,8 @@ public final class PubSubEmulator implements AutoCloseable {
                     e);
         }
         try {
-            return new PubSubEmulator(process, awaitReady(process, binary));
+            return new PubSubEmulator(
+                    process, awaitReady(process, binary), Arrays.asList(arguments));
         } catch (IOException | RuntimeException e) {
             process.destroyForcibly();
             throw e;
@@ -127,7 +153,7 @@ public final class PubSubEmulator implements AutoCloseable {
         throw new IOException(binary + " ended before it listened");
     }
 
-    /** {@code host:port}, the value of {@code emulatorEndpoint}. */
+    /** {@code host:port}, the value of {@code emulatorEndpoint}; over TLS, of {@code endpoint}. */
     public String endpoint() {
         return endpoint;
     }
