@@ -11,6 +11,7 @@
 use crate::held::{HeldTable, held_hash};
 use crate::ids::{self, IdSet, Splitter};
 use crate::lease::{HoldTimes, MIN_LEASE, Millis};
+use crate::unconfirmed::Lease;
 use bytes::Bytes;
 use hashbrown::{DefaultHashBuilder, HashMap};
 use std::collections::{BTreeMap, VecDeque};
@@ -339,6 +340,22 @@ impl Ledger {
         for id in self.late.drain(..) {
             splitter.late(&id);
         }
+    }
+
+    /// The lease of the messages of `set`, of those that are held; `None` when none is.
+    pub fn lease_of(&self, set: &IdSet) -> Option<Lease> {
+        let sequences = set.runs.iter().map(|run| &run.sequences);
+        sequences
+            .filter(|sequences| !sequences.is_empty())
+            .filter_map(|sequences| self.batch_of(sequences.start))
+            .map(|at| Lease {
+                received: self.batches[at].received,
+                until: self.batches[at].lease,
+            })
+            .reduce(|one, other| Lease {
+                received: one.received.min(other.received),
+                until: one.until.min(other.until),
+            })
     }
 
     /// The acks of `set` were answered: nothing is left to do for its messages.

@@ -15,4 +15,5 @@ pub mod publish;
 pub mod retry;
 pub mod scan;
 pub mod subscribe;
+pub mod unconfirmed;
 mod wire;

@@ -38,6 +38,9 @@ const LEASE_TICK: Millis = 500;
 /// nothing when they are not, for these are not merged.
 const MERGE_BYTES: usize = 256 << 10;
 
+/// Calls that are given up end at once; this bounds the wait all the same.
+const GIVING_UP: Duration = Duration::from_millis(100);
+
 /// What [`Subscriber::fetch`] answers.
 #[derive(Debug)]
 pub enum Fetched {
@@ -324,9 +327,7 @@ impl Subscriber {
     pub fn complete(&self, checkpoint: i64, confirm: bool) {
         let splits = self.shared.splits().clone();
         for split in splits {
-            let now = split.clock.now();
-            let sets = split.ledger().complete(checkpoint, now);
-            let answers = split.spawn_acks(sets);
+            let answers = split.complete(checkpoint);
             if confirm {
                 self.confirmations().expect(answers);
             }
@@ -432,7 +433,20 @@ impl Subscriber {
                     split.acks.pending.none().await;
                 }
             };
-            tokio::time::timeout_at(end, all_answered).await
+            let answered = tokio::time::timeout_at(end, all_answered).await;
+            if answered.is_err() {
+                // Nobody needs the answers any more, but the counters shall say what became of all.
+                for split in &splits {
+                    split.acks.give_up();
+                }
+                let _ = tokio::time::timeout(GIVING_UP, async {
+                    for split in &splits {
+                        split.acks.pending.none().await;
+                    }
+                })
+                .await;
+            }
+            answered
         });
         if answered.is_err() {
             tracing::warn!(
@@ -460,6 +474,7 @@ impl Drop for Subscriber {
         self.shared.line().closed = true;
         for split in self.shared.splits().iter() {
             split.buffer().closed = true;
+            split.acks.give_up();
             split.changed.notify_waiters();
         }
     }

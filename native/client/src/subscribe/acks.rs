@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hashbrown::HashMap;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
+use tonic::Code;
 
 use super::pending::Pending;
 use crate::connect::Connection;
@@ -21,7 +22,7 @@ const MODIFY_ACK_DEADLINE: &str = "/google.pubsub.v1.Subscriber/ModifyAckDeadlin
 const CALL_TIMEOUT: Duration = Duration::from_secs(20);
 /// All attempts at one ack or nack: after the longest lease that the service knows, it has no use.
 const ACK_LIMIT: Duration = Duration::from_secs(600);
-/// Calls under way at once, of one split.
+/// Calls of either kind under way at once, of one split.
 const CALLS: usize = 16;
 const BACKOFF: BackoffPolicy = BackoffPolicy {
     initial: Duration::from_millis(100),
@@ -45,9 +46,13 @@ pub(crate) struct Answer {
 pub(crate) struct AckCaller {
     connection: Connection,
     subscription: Arc<str>,
-    calls: Semaphore,
+    acks: Semaphore,
+    /// Leases have permits of their own, so that acks which the service does not answer cannot let leases lapse.
+    deadlines: Semaphore,
     /// Requests that are not answered yet.
     pub pending: Arc<Pending>,
+    /// Whether nobody waits for answers any more.
+    over: watch::Sender<bool>,
 }
 
 impl AckCaller {
@@ -55,15 +60,28 @@ impl AckCaller {
         Self {
             connection,
             subscription,
-            calls: Semaphore::new(CALLS),
+            acks: Semaphore::new(CALLS),
+            deadlines: Semaphore::new(CALLS),
             pending: Arc::default(),
+            over: watch::Sender::new(false),
         }
+    }
+
+    /// Gives up what is not answered, and all that comes later: it fails at once with `CANCELLED`.
+    pub(crate) fn give_up(&self) {
+        self.over.send_replace(true);
+    }
+
+    async fn given_up(&self) {
+        // An error says that the sender is gone, and this is the sender.
+        let _ = self.over.subscribe().wait_for(|&over| over).await;
     }
 
     /// Acks all of `set`.
     pub(crate) async fn acknowledge(&self, set: &IdSet) -> Answer {
         let message = |set: &IdSet| Message::from(set.acknowledge(&self.subscription));
-        self.call(ACKNOWLEDGE, set, ACK_LIMIT, message).await
+        self.call(ACKNOWLEDGE, &self.acks, set, ACK_LIMIT, message)
+            .await
     }
 
     /// Gives back all of `set`.
@@ -78,12 +96,14 @@ impl AckCaller {
 
     async fn modify(&self, set: &IdSet, seconds: u32, limit: Duration) -> Answer {
         let message = |set: &IdSet| Message::from(set.modify_deadline(&self.subscription, seconds));
-        self.call(MODIFY_ACK_DEADLINE, set, limit, message).await
+        self.call(MODIFY_ACK_DEADLINE, &self.deadlines, set, limit, message)
+            .await
     }
 
     async fn call(
         &self,
         path: &'static str,
+        calls: &Semaphore,
         set: &IdSet,
         limit: Duration,
         message: impl Fn(&IdSet) -> Message,
@@ -98,11 +118,17 @@ impl AckCaller {
         };
         loop {
             let left = narrowed.as_ref().unwrap_or(set);
-            let result = {
-                let _permit = self.calls.acquire().await;
+            let attempt = async {
+                let _permit = calls.acquire().await;
                 let routing = Routing::new("subscription", &self.subscription);
                 let timeout = CALL_TIMEOUT.min(limit);
                 grpc::unary(&self.connection, path, routing, message(left), timeout).await
+            };
+            let result = tokio::select! {
+                biased;
+                () = self.given_up() => Err(Error::new(Code::Cancelled, "closed before the service answered")
+                    .with_resource(self.subscription.as_ref())),
+                result = attempt => result,
             };
             let Err(error) = result else {
                 answer.confirmed += left.len() as u64;
@@ -122,7 +148,10 @@ impl AckCaller {
             };
             let left = narrowed.as_ref().unwrap_or(set);
             let wait = backoff.next(retry::random());
-            let last = left.is_empty() || !retryable || Instant::now() + wait >= give_up;
+            let last = left.is_empty()
+                || !retryable
+                || Instant::now() + wait >= give_up
+                || *self.over.borrow();
             if last {
                 answer.failed.append(left.clone());
             } else {
@@ -135,7 +164,10 @@ impl AckCaller {
             if last {
                 return answer;
             }
-            tokio::time::sleep(wait).await;
+            tokio::select! {
+                () = tokio::time::sleep(wait) => {}
+                () = self.given_up() => {}
+            }
         }
     }
 }

@@ -21,6 +21,7 @@ use crate::ids::IdSet;
 use crate::lease::{LeasePolicy, Millis};
 use crate::ledger::{Ledger, Totals};
 use crate::scan::{self, ScanError};
+use crate::unconfirmed::{Lease, UnconfirmedAcks};
 
 /// A response on its way from the wire to Java.
 #[derive(Debug)]
@@ -104,6 +105,7 @@ pub(crate) struct Split {
     /// Locked before `ledger` where both are.
     buffer: Mutex<Buffer>,
     ledger: Mutex<Ledger>,
+    unconfirmed: Mutex<UnconfirmedAcks>,
     pub acks: Arc<AckCaller>,
     /// Streams that are open.
     pub streams: Arc<Pending>,
@@ -139,6 +141,7 @@ impl Split {
             counters,
             buffer: Mutex::default(),
             ledger: Mutex::new(Ledger::new(&subscription)),
+            unconfirmed: Mutex::default(),
             subscription,
             streams: Arc::default(),
             changed: Notify::new(),
@@ -155,6 +158,11 @@ impl Split {
 
     pub(crate) fn ledger(&self) -> MutexGuard<'_, Ledger> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn unconfirmed(&self) -> MutexGuard<'_, UnconfirmedAcks> {
+        let lock = self.unconfirmed.lock();
+        lock.unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -250,7 +258,7 @@ impl Split {
 
     /// Puts a response that was received at once, and under an exactly-once subscription only after the service has
     /// confirmed that its leases are ours.
-    pub(crate) async fn receive(&self, response: Response) -> Result<(), Error> {
+    pub(crate) async fn receive(self: &Arc<Self>, response: Response) -> Result<(), Error> {
         self.counters.received.add(u64::from(response.messages));
         let Some(mut response) = self.store_at_once(response) else {
             return Ok(());
@@ -360,7 +368,11 @@ impl Split {
         let ceiling = self.options.max_ack_extension.as_millis() as Millis;
         let extensions = self.ledger().extend(now, margin, lease, ceiling);
         for (seconds, set) in extensions {
-            self.spawn_extend(set, seconds);
+            self.spawn_extend(set, seconds, true);
+        }
+        let extensions = self.unconfirmed().extend(now, margin, lease, ceiling);
+        for (seconds, set) in extensions {
+            self.spawn_extend(set, seconds, false);
         }
         if self.ledger().expire(now) > 0 {
             self.drop_expired();
@@ -400,7 +412,8 @@ impl Split {
         }
     }
 
-    fn spawn_extend(self: &Arc<Self>, set: IdSet, seconds: u32) {
+    /// Extends leases. Of messages whose ack is under way (not `held`) it may well be refused, for the ack may come first.
+    fn spawn_extend(self: &Arc<Self>, set: IdSet, seconds: u32, held: bool) {
         let split = Arc::clone(self);
         let pending = self.acks.pending.begin();
         self.spawn(async move {
@@ -408,7 +421,7 @@ impl Split {
             let limit = Duration::from_secs(u64::from(seconds)) / 2;
             let answer = split.acks.extend(&set, seconds, limit).await;
             split.counters.extensions.add(answer.confirmed);
-            if let Some(error) = answer.error {
+            if let Some(error) = answer.error.filter(|_| held) {
                 let messages = answer.failed.len();
                 tracing::warn!(subscription = %split.subscription, messages, %error, "leases were not extended");
             }
@@ -417,35 +430,62 @@ impl Split {
     }
 
     /// Acks of messages that came again while their ack was under way. To be called after registrations.
-    pub(crate) fn send_late_acks(&self) {
+    pub(crate) fn send_late_acks(self: &Arc<Self>) {
         let late = self.ledger().late_acks();
+        if late.is_empty() {
+            return;
+        }
+        let lease = self.arriving();
         for set in late {
-            self.spawn_ack_only(set);
+            let number = self.ack_sent(&set, lease);
+            let split = Arc::clone(self);
+            let pending = self.acks.pending.begin();
+            self.spawn(async move {
+                split.acks.acknowledge(&set).await;
+                split.unconfirmed().answered(number);
+                drop(pending);
+            });
         }
     }
 
-    fn spawn_ack_only(&self, set: IdSet) {
-        let acks = Arc::clone(&self.acks);
-        let pending = self.acks.pending.begin();
-        self.spawn(async move {
-            acks.acknowledge(&set).await;
-            drop(pending);
-        });
+    /// The lease of what arrives now.
+    fn arriving(&self) -> Lease {
+        let received = self.clock.now();
+        let until = received + self.lease();
+        Lease { received, until }
     }
 
-    /// Acks each set; the receiver gets the first error when all are answered.
-    pub(crate) fn spawn_acks(
+    fn ack_sent(&self, set: &IdSet, lease: Lease) -> u64 {
+        self.unconfirmed()
+            .sent(set.clone(), lease, self.clock.now())
+    }
+
+    /// Acks everything sealed at or below `checkpoint`, in several requests; each receiver gets the error of one, when
+    /// it is answered.
+    pub(crate) fn complete(
         self: &Arc<Self>,
-        sets: Vec<IdSet>,
+        checkpoint: i64,
     ) -> Vec<oneshot::Receiver<Option<Error>>> {
-        sets.into_iter()
-            .map(|set| {
+        let arriving = self.arriving();
+        let acks: Vec<(IdSet, Lease)> = {
+            let mut ledger = self.ledger();
+            let sets = ledger.complete(checkpoint, arriving.received);
+            let with_lease = |set: IdSet| {
+                let lease = ledger.lease_of(&set);
+                (set, lease.unwrap_or(arriving))
+            };
+            sets.into_iter().map(with_lease).collect()
+        };
+        acks.into_iter()
+            .map(|(set, lease)| {
                 self.counters.acks_requested.add(set.len() as u64);
+                let number = self.ack_sent(&set, lease);
                 let (answered, receiver) = oneshot::channel();
                 let split = Arc::clone(self);
                 let pending = self.acks.pending.begin();
                 self.spawn(async move {
                     let answer = split.acks.acknowledge(&set).await;
+                    split.unconfirmed().answered(number);
                     split.counters.acks_confirmed.add(answer.confirmed);
                     split.counters.acks_failed.add(answer.failed.len() as u64);
                     if let Some(error) = &answer.error {
