@@ -11,9 +11,10 @@
 use crate::held::{HeldTable, held_hash};
 use crate::ids::{self, IdSet, Splitter};
 use crate::lease::{HoldTimes, MIN_LEASE, Millis};
+use crate::order::{KeyOrder, Keyed};
 use crate::unconfirmed::Lease;
 use bytes::Bytes;
-use hashbrown::{DefaultHashBuilder, HashMap};
+use hashbrown::{DefaultHashBuilder, HashMap, HashSet};
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::BuildHasher;
 use std::ops::Range;
@@ -38,6 +39,15 @@ pub enum LedgerError {
         /// What had been reported before.
         before: u64,
     },
+}
+
+/// What [`Ledger::expire`] found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Expired {
+    /// Number of messages.
+    pub messages: u64,
+    /// The first of them that was not fetched.
+    pub first_unfetched: Option<u64>,
 }
 
 /// What the split holds.
@@ -73,6 +83,8 @@ struct Odd {
     dead: Vec<u64>,
     /// Newer ack ids than those of the batch, by index.
     newest: HashMap<u32, Box<[u8]>>,
+    /// Of `dead`, those that are emitted all the same, by index: a redelivery is held in their place.
+    replayed: HashSet<u32>,
 }
 
 /// The messages of one response.
@@ -125,6 +137,11 @@ impl Batch {
                 .get(index / 64)
                 .is_some_and(|word| word >> (index % 64) & 1 == 1)
         })
+    }
+
+    fn is_replayed(&self, index: usize) -> bool {
+        let odd = self.odd.as_ref();
+        odd.is_some_and(|odd| odd.replayed.contains(&(index as u32)))
     }
 
     fn set_dead(&mut self, index: usize) {
@@ -194,9 +211,19 @@ pub struct Ledger {
     outstanding: Totals,
     counts: LedgerCounts,
     holds: HoldTimes,
+    /// Present where order per key is wanted.
+    order: Option<KeyOrder>,
 }
 
 impl Ledger {
+    /// An empty ledger that keeps the order of keys.
+    pub fn ordered(subscription: &str) -> Self {
+        Ledger {
+            order: Some(KeyOrder::default()),
+            ..Ledger::new(subscription)
+        }
+    }
+
     /// An empty ledger; `subscription` is the name that requests will carry.
     pub fn new(subscription: &str) -> Self {
         Ledger {
@@ -213,6 +240,7 @@ impl Ledger {
             outstanding: Totals::default(),
             counts: LedgerCounts::default(),
             holds: HoldTimes::default(),
+            order: None,
         }
     }
 
@@ -260,6 +288,8 @@ impl Ledger {
             ledger: self,
             batch,
             ack_ids: Vec::with_capacity(messages * 200),
+            keyed: Vec::new(),
+            to_emit: true,
         }
     }
 
@@ -267,7 +297,8 @@ impl Ledger {
     pub fn is_dead(&self, sequence: u64) -> bool {
         self.batch_of(sequence).is_none_or(|at| {
             let batch = &self.batches[at];
-            batch.is_dead(batch.index(sequence))
+            let index = batch.index(sequence);
+            batch.is_dead(index) && !batch.is_replayed(index)
         })
     }
 
@@ -509,8 +540,8 @@ impl Ledger {
     }
 
     /// Frees what is no longer leased at `now`.
-    pub fn expire(&mut self, now: Millis) -> u64 {
-        let mut expired = 0;
+    pub fn expire(&mut self, now: Millis) -> Expired {
+        let mut expired = Expired::default();
         let start = self
             .batches
             .partition_point(|batch| batch.end() <= self.decided);
@@ -522,11 +553,15 @@ impl Ledger {
             for index in from..self.batches[at].metas.len() {
                 if !self.batches[at].is_dead(index) {
                     self.kill(at, index);
-                    expired += 1;
+                    expired.messages += 1;
+                    let sequence = self.batches[at].first + index as u64;
+                    if sequence >= self.fetched {
+                        expired.first_unfetched.get_or_insert(sequence);
+                    }
                 }
             }
         }
-        self.counts.expired += expired;
+        self.counts.expired += expired.messages;
         self.drop_settled();
         expired
     }
@@ -591,6 +626,28 @@ impl Ledger {
             .insert(held, ack_id);
     }
 
+    /// What is held as `sequence` came again and is emitted again: from now on the redelivery is held in its place.
+    #[cold]
+    fn replay(&mut self, newest: &mut Batch, sequence: u64) {
+        self.counts.redeliveries += 1;
+        let at = self.batch_of(sequence);
+        let batch = match at {
+            Some(at) => &mut self.batches[at],
+            None => newest,
+        };
+        let index = batch.index(sequence);
+        let meta = &batch.metas[index];
+        self.held.remove(meta.hash, sequence as u32);
+        // An ack that is under way settles the rest.
+        if sequence >= self.decided {
+            self.outstanding.messages -= 1;
+            self.outstanding.bytes -= u64::from(meta.size);
+            batch.set_dead(index);
+            let odd = batch.odd.get_or_insert_default();
+            odd.replayed.insert(index as u32);
+        }
+    }
+
     fn drop_settled(&mut self) {
         while let Some(batch) = self.batches.front() {
             if batch.settled < batch.metas.len() || batch.end() > self.fetched {
@@ -612,6 +669,9 @@ pub struct Registration<'a> {
     ledger: &'a mut Ledger,
     batch: Batch,
     ack_ids: Vec<u8>,
+    /// For an ordered ledger, what is known of each message.
+    keyed: Vec<Option<Keyed>>,
+    to_emit: bool,
 }
 
 impl Registration<'_> {
@@ -626,6 +686,29 @@ impl Registration<'_> {
             size,
             hash: held_hash(self.ledger.hasher.hash_one(message_id)),
         });
+    }
+
+    /// Adds the next message with what tells its place in its key: ordering key, and publish time in seconds and
+    /// nanoseconds. Without order per key the same as [`Registration::push`].
+    #[inline]
+    pub fn push_keyed(
+        &mut self,
+        ack_id: &[u8],
+        message_id: &[u8],
+        size: u32,
+        ordering_key: &[u8],
+        published: (i64, i32),
+    ) {
+        self.push(ack_id, message_id, size);
+        if let Some(order) = &self.ledger.order {
+            self.keyed
+                .push(order.keyed(ordering_key, published, message_id));
+        }
+    }
+
+    /// The messages are registered to be given back at once, and not to be emitted.
+    pub fn not_to_emit(&mut self) {
+        self.to_emit = false;
     }
 
     /// The sequence number of the first message.
@@ -651,6 +734,8 @@ impl Registration<'_> {
         ledger.held.reserve(batch.metas.len());
         ledger.held.touch(batch.metas.iter().map(|meta| meta.hash));
         for index in 0..batch.metas.len() {
+            let sequence = batch.first + index as u64;
+            let keyed = self.keyed.get(index).copied().flatten();
             let (hash, size) = (batch.metas[index].hash, batch.metas[index].size);
             // A message without an id cannot be told from another: it is always fresh.
             if batch.has_message_id(index) {
@@ -658,14 +743,23 @@ impl Registration<'_> {
                     let held = ledger.message_id(&batch, full(sequence, base));
                     held == Some(batch.message_id(index))
                 });
-                if let Some(sequence) = holder {
-                    ledger.again(&mut batch, full(sequence, base), index);
-                    redelivered.push(index as u32);
-                    continue;
+                if let Some(holder) = holder {
+                    let holder = full(holder, base);
+                    let replays = |(order, keyed): (&KeyOrder, Keyed)| order.replays(keyed, holder);
+                    if ledger.order.as_ref().zip(keyed).is_some_and(replays) {
+                        ledger.replay(&mut batch, holder);
+                    } else {
+                        ledger.again(&mut batch, holder, index);
+                        redelivered.push(index as u32);
+                        continue;
+                    }
                 }
-                ledger
-                    .held
-                    .insert(hash, (batch.first + index as u64) as u32);
+                ledger.held.insert(hash, sequence as u32);
+            }
+            if self.to_emit
+                && let Some((order, keyed)) = ledger.order.as_mut().zip(keyed)
+            {
+                order.emitted(keyed, sequence, base);
             }
             ledger.outstanding.messages += 1;
             ledger.outstanding.bytes += u64::from(size);

@@ -11,6 +11,7 @@ pub mod ids;
 pub mod lease;
 pub mod ledger;
 pub mod options;
+mod order;
 pub mod publish;
 pub mod retry;
 pub mod scan;

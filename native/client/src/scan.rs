@@ -47,6 +47,14 @@ pub struct Received {
     pub attributes: u32,
 }
 
+impl Received {
+    /// Publish time: whole seconds since the epoch, and nanoseconds.
+    #[inline]
+    pub fn published(&self) -> (i64, i32) {
+        (self.publish_seconds, self.publish_nanos)
+    }
+}
+
 /// What the service says about the subscription in a response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Properties {

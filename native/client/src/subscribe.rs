@@ -324,13 +324,22 @@ impl Subscriber {
 
     /// Acks all that is sealed at or below `checkpoint`. With `confirm`, [`Subscriber::confirmed`] tells what the service
     /// answers.
-    pub fn complete(&self, checkpoint: i64, confirm: bool) {
+    ///
+    /// # Errors
+    ///
+    /// When the stream of any split has failed for good; the acks are on their way all the same. Nobody may be calling
+    /// [`Subscriber::fetch`] to hear of it.
+    pub fn complete(&self, checkpoint: i64, confirm: bool) -> Result<(), Error> {
         let splits = self.shared.splits().clone();
         for split in splits {
             let answers = split.complete(checkpoint);
             if confirm {
                 self.confirmations().expect(answers);
             }
+        }
+        match &self.shared.line().failed {
+            Some(error) => Err(error.clone()),
+            None => Ok(()),
         }
     }
 

@@ -257,7 +257,7 @@ fn run(events: Vec<Event>) {
                     .iter_mut()
                     .filter(|entry| entry.state == State::Held && entry.lease <= now);
                 let gone = gone.map(|entry| entry.state = State::Settled).count() as u64;
-                assert_eq!(ledger.expire(now), gone);
+                assert_eq!(ledger.expire(now).messages, gone);
             }
         }
         assert_eq!(ledger.outstanding().messages, model.outstanding());

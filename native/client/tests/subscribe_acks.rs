@@ -23,7 +23,7 @@ fn leases_are_kept_until_the_acks_are_answered() {
 
     control.freeze_acks(None).unwrap();
     fixture.subscriber.snapshot(1, &[(0, 10)]).unwrap();
-    fixture.subscriber.complete(1, Duration::ZERO).unwrap();
+    fixture.subscriber.complete(1, false).unwrap();
     let mut extensions = 0;
     for second in 1..=35 {
         fixture.pass(Duration::from_secs(1));
@@ -59,7 +59,7 @@ fn unanswered_acks_end_at_the_ceiling() {
     fixture.fetch_all(1);
     control.freeze_acks(None).unwrap();
     fixture.subscriber.snapshot(1, &[(0, 1)]).unwrap();
-    fixture.subscriber.complete(1, Duration::ZERO).unwrap();
+    fixture.subscriber.complete(1, false).unwrap();
     for _ in 0..7 {
         fixture.pass(Duration::from_secs(1));
     }
@@ -92,10 +92,7 @@ fn unanswered_acks_leave_extensions_their_way() {
             .subscriber
             .snapshot(checkpoint, &[(0, message)])
             .unwrap();
-        fixture
-            .subscriber
-            .complete(checkpoint, Duration::ZERO)
-            .unwrap();
+        fixture.subscriber.complete(checkpoint, false).unwrap();
     }
     for _ in 0..7 {
         fixture.pass(Duration::from_secs(1));
@@ -113,7 +110,7 @@ fn closing_ends_what_is_not_answered_and_counts_it() {
     fixture.fetch_all(10);
     fixture.fault(Rule::new(Method::Acknowledge, Action::Silence));
     fixture.subscriber.snapshot(1, &[(0, 4)]).unwrap();
-    fixture.subscriber.complete(1, Duration::ZERO).unwrap();
+    fixture.subscriber.complete(1, false).unwrap();
     fixture.wait("the ack", |f| !f.requests(Method::Acknowledge).is_empty());
     fixture.subscriber.close(Duration::from_millis(500));
     let counts = fixture.counts();

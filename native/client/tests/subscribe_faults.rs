@@ -86,7 +86,7 @@ fn confirmations_are_waited_for_piece_by_piece() {
     fixture.fetch_all(10);
     control.freeze_acks(None).unwrap();
     fixture.subscriber.snapshot(1, &[(0, 10)]).unwrap();
-    fixture.subscriber.complete(1, true);
+    fixture.subscriber.complete(1, true).unwrap();
     let slice = Duration::from_millis(10);
     for _ in 0..3 {
         assert!(!fixture.subscriber.confirmed(slice).unwrap());
@@ -109,7 +109,7 @@ fn acks_outlive_the_stream_and_delivery_goes_on() {
     // Half of the acks are on their way when the stream breaks.
     control.freeze_acks(None).unwrap();
     fixture.subscriber.snapshot(1, &[(0, 50)]).unwrap();
-    fixture.subscriber.complete(1, false);
+    fixture.subscriber.complete(1, false).unwrap();
     fixture.strike(status(Code::Unavailable));
     fixture.wait("reconnect", |f| f.counts().stream_reconnects == 1);
     assert_eq!(fixture.on_server(), (100, 100));
@@ -176,7 +176,7 @@ fn closing_keeps_its_time_when_the_server_has_stopped_answering() {
         ..Rule::new(Method::Acknowledge, Action::Silence)
     });
     fixture.subscriber.snapshot(1, &[(0, 5)]).unwrap();
-    fixture.subscriber.complete(1, false);
+    fixture.subscriber.complete(1, false).unwrap();
     let bound = Duration::from_secs(1);
     let start = Instant::now();
     fixture.subscriber.close(bound);
@@ -258,6 +258,9 @@ fn only_faults_of_the_request_end_a_subscriber_and_they_are_named() {
         let error = fixture.fetch(DEADLINE).unwrap_err();
         assert_eq!((error.code(), error.resource()), (code, Some(SUBSCRIPTION)));
         assert!(error.to_string().contains(SUBSCRIPTION), "{error}");
+        // Whoever does not fetch hears of it with the next checkpoint.
+        let error = fixture.subscriber.complete(1, false).unwrap_err();
+        assert_eq!((error.code(), error.resource()), (code, Some(SUBSCRIPTION)));
         assert_eq!(fixture.counts().stream_reconnects, 0);
     }
     let fixture = Fixture::new(SubscriberOptions::default());

@@ -161,8 +161,7 @@ extern "system" fn complete<'l>(
     confirm: jboolean,
 ) {
     enter(env, |_| {
-        SUBSCRIBERS.get(handle)?.complete(checkpoint, confirm);
-        Ok(())
+        Ok(SUBSCRIBERS.get(handle)?.complete(checkpoint, confirm)?)
     })
 }
 

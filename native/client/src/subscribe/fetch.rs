@@ -91,7 +91,8 @@ impl Fetch {
                 );
                 let scanned = scan::scan(bytes, |found| {
                     let (ack_id, message_id) = (found.ack_id.of(bytes), found.message_id.of(bytes));
-                    registration.push(ack_id, message_id, found.message.len);
+                    let (key, published) = (found.ordering_key.of(bytes), found.published());
+                    registration.push_keyed(ack_id, message_id, found.message.len, key, published);
                     put(&found);
                 });
                 for at in registration.finish() {

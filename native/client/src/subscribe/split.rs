@@ -114,6 +114,8 @@ pub(crate) struct Split {
     /// The service said that acks of this subscription are answered id by id.
     exactly_once: AtomicBool,
     confirming: tokio::sync::Mutex<()>,
+    /// Messages were given back, and those that follow them in their keys may be on their way.
+    reopen: AtomicBool,
     pub clock: Clock,
     /// Fails with what a task of this split panics with.
     owner: Weak<Shared>,
@@ -132,7 +134,6 @@ impl Split {
         let subscription: Arc<str> = subscription.into();
         Self {
             number,
-            options,
             acks: Arc::new(AckCaller::new(
                 connection.clone(),
                 Arc::clone(&subscription),
@@ -140,13 +141,18 @@ impl Split {
             connection,
             counters,
             buffer: Mutex::default(),
-            ledger: Mutex::new(Ledger::new(&subscription)),
+            ledger: Mutex::new(match options.ordering {
+                true => Ledger::ordered(&subscription),
+                false => Ledger::new(&subscription),
+            }),
             unconfirmed: Mutex::default(),
             subscription,
             streams: Arc::default(),
             changed: Notify::new(),
             exactly_once: AtomicBool::new(false),
             confirming: tokio::sync::Mutex::default(),
+            reopen: AtomicBool::new(false),
+            options,
             clock,
             owner,
         }
@@ -205,7 +211,7 @@ impl Split {
         let bytes = response.contiguous();
         let mut ledger = self.ledger();
         response.first = Some(ledger.next_sequence());
-        register(&mut ledger, response, &bytes)
+        register(&mut ledger, response, &bytes, true)
     }
 
     /// Registers what is buffered, in its order, up to the last response that `wanted` accepts. `false` when this cannot
@@ -260,7 +266,7 @@ impl Split {
     /// confirmed that its leases are ours.
     pub(crate) async fn receive(self: &Arc<Self>, response: Response) -> Result<(), Error> {
         self.counters.received.add(u64::from(response.messages));
-        let Some(mut response) = self.store_at_once(response) else {
+        let Some(mut response) = self.store_at_once(response)? else {
             return Ok(());
         };
         // One response after the other: their order in the ledger is their order in the buffer.
@@ -268,7 +274,14 @@ impl Split {
         self.register_all_buffered().await?;
         self.confirm_leases(&mut response).await?;
         self.send_late_acks();
-        self.store(&mut self.buffer(), response);
+        let mut buffer = self.buffer();
+        let sets = match (self.reopens(), response.first) {
+            (true, Some(first)) => self.ledger().nack_from(first),
+            _ => Vec::new(),
+        };
+        self.store(&mut buffer, response);
+        drop(buffer);
+        self.spawn_nacks(sets);
         Ok(())
     }
 
@@ -276,14 +289,20 @@ impl Split {
     ///
     /// What another stream is having confirmed is in the ledger already and will be stored before it, also when the
     /// subscription has just become, or is no longer, exactly-once.
-    fn store_at_once(&self, response: Response) -> Option<Response> {
+    fn store_at_once(self: &Arc<Self>, response: Response) -> Result<Option<Response>, Error> {
         // Looked at under the lock that whoever confirms has to take, to register what is stored here.
         let mut buffer = self.buffer();
         if self.is_exactly_once() || self.confirming.try_lock().is_err() {
-            return Some(response);
+            return Ok(Some(response));
         }
-        self.store(&mut buffer, response);
-        None
+        if self.reopens() {
+            drop(buffer);
+            let given_back = self.give_back_received(response);
+            given_back.map_err(|e| self.unreadable(&e))?;
+        } else {
+            self.store(&mut buffer, response);
+        }
+        Ok(None)
     }
 
     /// Sequence numbers follow the order of the buffer, so everything before a new response is registered first.
@@ -303,12 +322,16 @@ impl Split {
     }
 
     /// Gives back what was received and shall not be emitted.
-    pub(crate) fn give_back(self: &Arc<Self>, mut response: Response) -> Result<(), ScanError> {
+    pub(crate) fn give_back(self: &Arc<Self>, response: Response) -> Result<(), ScanError> {
         self.counters.received.add(u64::from(response.messages));
+        self.give_back_received(response)
+    }
+
+    fn give_back_received(self: &Arc<Self>, mut response: Response) -> Result<(), ScanError> {
         let bytes = response.contiguous();
         let mut ledger = self.ledger();
         let first = ledger.next_sequence();
-        let registered = register(&mut ledger, &response, &bytes);
+        let registered = register(&mut ledger, &response, &bytes, false);
         let sets = ledger.nack_from(first);
         drop(ledger);
         self.spawn_nacks(sets);
@@ -332,13 +355,14 @@ impl Split {
         }
     }
 
-    async fn confirm_leases(&self, response: &mut Response) -> Result<(), Error> {
+    async fn confirm_leases(self: &Arc<Self>, response: &mut Response) -> Result<(), Error> {
         // The stream was opened before it was known that these leases have to be longer.
         let lease = self.lease();
         response.lease = response.received + lease;
         self.register(response).map_err(|e| self.unreadable(&e))?;
         let first = response.first.unwrap_or_default();
         let sets = self.ledger().ids_from(first);
+        let mut all_ours = true;
         for set in sets {
             let limit = Duration::from_millis(lease);
             let answer = self.acks.extend(&set, (lease / 1_000) as u32, limit).await;
@@ -348,8 +372,18 @@ impl Split {
                     messages = answer.failed.len(),
                     "deliveries that were not confirmed will come again"
                 );
-                self.ledger().disown(&answer.failed);
+                if self.options.ordering {
+                    all_ours = false;
+                } else {
+                    self.ledger().disown(&answer.failed);
+                }
             }
+        }
+        if !all_ours {
+            // What follows in the keys must not come before what is not ours, so all of it is given back.
+            self.reopen.store(true, Ordering::Relaxed);
+            let sets = self.ledger().nack_from(first);
+            self.spawn_nacks(sets);
         }
         Ok(())
     }
@@ -374,12 +408,47 @@ impl Split {
         for (seconds, set) in extensions {
             self.spawn_extend(set, seconds, false);
         }
-        if self.ledger().expire(now) > 0 {
+        if self.expire(now).map_err(|e| self.unreadable(&e))? > 0 {
             self.drop_expired();
             self.changed.notify_waiters();
         }
         self.send_late_acks();
         Ok(())
+    }
+
+    /// Frees what is no longer leased, and tells how many messages.
+    ///
+    /// Where order per key is wanted and one of them was not fetched, nothing behind it may be emitted before it comes
+    /// again: all that was not fetched is given back, and so is what is on its way.
+    fn expire(self: &Arc<Self>, now: Millis) -> Result<u64, ScanError> {
+        if !self.options.ordering {
+            return Ok(self.ledger().expire(now).messages);
+        }
+        let mut buffer = self.buffer();
+        if buffer.fetching {
+            // What is on its way to Java stays in front of what is not; the next look is soon enough.
+            return Ok(0);
+        }
+        let expired = self.ledger().expire(now);
+        if let Some(first) = expired.first_unfetched {
+            self.reopen.store(true, Ordering::Relaxed);
+            self.register_of(&mut buffer, |_| true)?;
+            let sets = self.ledger().nack_from(first);
+            drop(buffer);
+            self.spawn_nacks(sets);
+        }
+        Ok(expired.messages)
+    }
+
+    /// Whether what arrives now is to be given back: it came on a stream that is to be left. To be asked under the lock of
+    /// the buffer.
+    fn reopens(&self) -> bool {
+        self.reopen.load(Ordering::Relaxed)
+    }
+
+    /// Whether the stream is to be left and opened anew, told once.
+    pub(crate) fn take_reopen(&self) -> bool {
+        self.reopen.swap(false, Ordering::Relaxed)
     }
 
     /// Payloads that nobody will emit need no memory.
@@ -555,11 +624,20 @@ impl Split {
     }
 }
 
-fn register(ledger: &mut Ledger, response: &Response, bytes: &[u8]) -> Result<(), ScanError> {
+fn register(
+    ledger: &mut Ledger,
+    response: &Response,
+    bytes: &[u8],
+    to_emit: bool,
+) -> Result<(), ScanError> {
     let messages = response.messages as usize;
     let mut registration = ledger.register(messages, response.received, response.lease);
+    if !to_emit {
+        registration.not_to_emit();
+    }
     scan::scan(bytes, |found| {
         let (ack_id, message_id) = (found.ack_id.of(bytes), found.message_id.of(bytes));
-        registration.push(ack_id, message_id, found.message.len);
+        let (key, published) = (found.ordering_key.of(bytes), found.published());
+        registration.push_keyed(ack_id, message_id, found.message.len, key, published);
     })
 }

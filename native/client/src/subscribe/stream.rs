@@ -51,6 +51,8 @@ enum End {
     LetGo,
     /// There is room to read again.
     Resumed,
+    /// Messages were given back that come again in their order on a new stream only.
+    GaveBack,
     /// The server sends a watching stream more than it asked for.
     Flooded,
     /// The server ended it cleanly.
@@ -107,6 +109,11 @@ pub(crate) async fn run(shared: Arc<Shared>, split: Arc<Split>, number: u32) {
                 continue;
             }
             End::Resumed => continue,
+            End::GaveBack => {
+                tracing::debug!(%subscription, "opens the stream anew to keep the order of keys");
+                stream.wait(&mut backoff).await;
+                continue;
+            }
             End::Flooded => {
                 may_watch = false;
                 continue;
@@ -124,11 +131,7 @@ pub(crate) async fn run(shared: Arc<Shared>, split: Arc<Split>, number: u32) {
             End::Silent => tracing::debug!(%subscription, "the stream was silent for long"),
         }
         stream.split.counters.reconnects.add(1);
-        let wait = backoff.next(retry::random());
-        tokio::select! {
-            () = tokio::time::sleep(wait) => {}
-            () = stream.closed() => return,
-        }
+        stream.wait(&mut backoff).await;
     }
 }
 
@@ -182,6 +185,14 @@ impl Stream {
         }
     }
 
+    async fn wait(&self, backoff: &mut Backoff) {
+        let wait = backoff.next(retry::random());
+        tokio::select! {
+            () = tokio::time::sleep(wait) => {}
+            () = self.closed() => {}
+        }
+    }
+
     async fn closed(&self) {
         loop {
             let changed = self.split.changed.notified();
@@ -208,6 +219,7 @@ impl Stream {
         if split.is_closed() {
             return Ok(End::Closed);
         }
+        split.take_reopen();
         let told = split.lease();
         let mut lease = StreamLease { told, sure: told };
         let channel = split.connection.stream_channel(Windows::SPEED);
@@ -260,6 +272,9 @@ impl Stream {
             let changed = split.changed.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
+            if split.take_reopen() {
+                return Ok(End::GaveBack);
+            }
             match self.room() {
                 Room::Closed => return Ok(End::Closed),
                 Room::Read => return Ok(End::Resumed),
@@ -314,6 +329,9 @@ impl Stream {
             let changed = split.changed.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
+            if split.take_reopen() {
+                return Ok(End::GaveBack);
+            }
             let read = match self.room() {
                 Room::Closed => return Ok(End::Closed),
                 Room::Read => {

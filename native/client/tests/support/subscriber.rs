@@ -191,7 +191,7 @@ impl Fixture {
 
     /// Acks what is sealed and waits for the answers.
     pub fn confirm(&self, id: i64) -> Result<(), Error> {
-        self.subscriber.complete(id, true);
+        self.subscriber.complete(id, true)?;
         assert!(self.subscriber.confirmed(DEADLINE)?, "no answer");
         Ok(())
     }

@@ -39,6 +39,7 @@ public interface Subscriber {
      * Task: acknowledges what is sealed up to a checkpoint.
      *
      * @param confirm whether {@link #confirmed} is to tell what the service answers
+     * @throws IOException why a stream has failed for good; the acks are on their way all the same
      */
     void complete(long checkpoint, boolean confirm) throws IOException;
 
