@@ -222,6 +222,12 @@ impl Publisher {
             .wait_ended(std::time::Instant::now() + END_TIMEOUT);
     }
 
+    /// Runs something in the task, as all of the publisher's work is run.
+    #[doc(hidden)]
+    pub fn run_in_task(&self, run: fn()) {
+        self.command(Command::Run(run));
+    }
+
     /// A task that has ended takes no commands; its failure is told by the signals.
     fn command(&self, command: Command) {
         let _ = self.commands.send(command);

@@ -464,6 +464,12 @@ impl Subscriber {
         }
     }
 
+    /// Runs something in a task, as all of the subscriber's work is run.
+    #[doc(hidden)]
+    pub fn run_in_task(&self, run: fn()) {
+        self.shared.spawn(async move { run() });
+    }
+
     fn check_open(&self) -> Result<(), Error> {
         if self.shared.line().closed {
             return Err(Error::argument("the subscriber is closed"));

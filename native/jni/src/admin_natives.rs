@@ -26,6 +26,10 @@ pub(crate) fn natives() -> [Native; 8] {
     ]
 }
 
+pub(crate) fn any() -> bool {
+    ADMINS.any()
+}
+
 pub(crate) fn forget_all() {
     ADMINS.clear();
 }

@@ -42,6 +42,19 @@ impl<T> Handles<T> {
         found.ok_or(Failure::Closed(self.what))
     }
 
+    /// Whether any is open.
+    pub(crate) fn any(&self) -> bool {
+        !self.open().is_empty()
+    }
+
+    /// Calls `visit` with each that is open.
+    pub(crate) fn each(&self, visit: impl Fn(&T)) {
+        let all: Vec<Arc<T>> = self.open().values().cloned().collect();
+        for client in all {
+            visit(&client);
+        }
+    }
+
     /// Forgets all of them, when the library is unloaded.
     pub(crate) fn clear(&self) {
         let all = std::mem::take(&mut *self.open());
@@ -72,7 +85,12 @@ mod tests {
             ));
         }
         assert_eq!(*handles.get(b).unwrap(), "b");
+        assert!(handles.any());
+        let seen = std::cell::RefCell::new(Vec::new());
+        handles.each(|thing| seen.borrow_mut().push(*thing));
+        assert_eq!(*seen.borrow(), ["b"]);
         handles.clear();
+        assert!(!handles.any());
         assert!(handles.get(b).is_err());
         assert!(handles.add("c") > b);
     }

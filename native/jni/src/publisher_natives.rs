@@ -34,8 +34,22 @@ pub(crate) fn natives() -> [Native; 9] {
     ]
 }
 
+pub(crate) fn any() -> bool {
+    PUBLISHERS.any()
+}
+
 pub(crate) fn forget_all() {
     PUBLISHERS.clear();
+}
+
+/// Ends all, as if their owners had closed them without giving them any time.
+pub(crate) fn abandon_all() {
+    PUBLISHERS.each(|publisher| publisher.close(Duration::ZERO));
+}
+
+pub(crate) fn run_in_task(handle: jlong, run: fn()) -> Result<(), Failure> {
+    PUBLISHERS.get(handle)?.run_in_task(run);
+    Ok(())
 }
 
 extern "system" fn open<'l>(

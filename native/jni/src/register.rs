@@ -10,7 +10,8 @@ use once_cell::sync::OnceCell;
 use std::ffi::c_void;
 
 use crate::{
-    admin_natives, library_natives, publisher_natives, runtime, subscriber_natives, token_natives,
+    admin_natives, library_natives, logs, publisher_natives, subscriber_natives, token_natives,
+    unload,
 };
 
 /// The package of the peers, with slashes and a slash at the end.
@@ -70,18 +71,19 @@ pub extern "system" fn JNI_OnLoad(vm: *mut sys::JavaVM, _: *mut c_void) -> sys::
 // SAFETY: the name and the signature are those that the JVM looks for.
 #[unsafe(no_mangle)]
 pub extern "system" fn JNI_OnUnload(_: *mut sys::JavaVM, _: *mut c_void) {
-    let _ = std::panic::catch_unwind(|| {
-        subscriber_natives::forget_all();
-        publisher_natives::forget_all();
-        admin_natives::forget_all();
-        token_natives::forget_all();
-        runtime::stop();
-    });
+    let _ = std::panic::catch_unwind(unload::unload);
 }
 
 fn register(env: &mut Env) -> jni::errors::Result<()> {
     let package = loading_package(env)?;
     let _ = PACKAGE.set(package);
+    unload::pin_where_needed();
+    logs::install();
+    bind(env, "LibraryNatives", &library_natives::first_natives())
+}
+
+/// Binds all natives but the first, once it is known that the Java side has the same version.
+pub(crate) fn bind_all(env: &mut Env) -> jni::errors::Result<()> {
     bind(env, "LibraryNatives", &library_natives::natives())?;
     bind(env, "SubscriberNatives", &subscriber_natives::natives())?;
     bind(env, "PublisherNatives", &publisher_natives::natives())?;

@@ -1,5 +1,7 @@
 //! Peer of `SubscriberNatives`.
 
+use std::time::Duration;
+
 use jni::EnvUnowned;
 use jni::objects::{JByteArray, JClass, JIntArray, JLongArray};
 use jni::sys::{jboolean, jint, jlong};
@@ -8,8 +10,9 @@ use pubsub_client::error::Error;
 use pubsub_client::subscribe::{Fetched, INDEX_STRIDE, Subscriber, SubscriberOptions};
 
 use crate::arrays;
-use crate::entry::{enter, millis, options, text};
+use crate::entry::{Failure, enter, millis, options, text};
 use crate::handles::Handles;
+use crate::panics;
 use crate::register::{Native, native};
 use crate::{runtime, token_natives};
 
@@ -38,8 +41,22 @@ pub(crate) fn natives() -> [Native; 13] {
     ]
 }
 
+pub(crate) fn any() -> bool {
+    SUBSCRIBERS.any()
+}
+
 pub(crate) fn forget_all() {
     SUBSCRIBERS.clear();
+}
+
+/// Ends all, as if their owners had closed them without giving them any time.
+pub(crate) fn abandon_all() {
+    SUBSCRIBERS.each(|subscriber| subscriber.close(Duration::ZERO));
+}
+
+pub(crate) fn run_in_task(handle: jlong, run: fn()) -> Result<(), Failure> {
+    SUBSCRIBERS.get(handle)?.run_in_task(run);
+    Ok(())
 }
 
 extern "system" fn open<'l>(
@@ -224,6 +241,7 @@ extern "system" fn close<'l>(
 ) {
     enter(env, |env| {
         let subscriber = SUBSCRIBERS.remove(handle)?;
+        panics::in_close();
         subscriber.close(millis(timeout_millis));
         Ok(last_counters.set_region(env, 0, &subscriber.counts().to_array())?)
     })

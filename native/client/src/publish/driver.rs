@@ -2,14 +2,15 @@
 
 use std::future::Future;
 use std::io::Write as _;
+use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, RwLock};
 
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt as _, StreamExt as _};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -27,6 +28,7 @@ use crate::grpc::Message;
 pub(super) enum Command {
     Append { block: Block, since: Instant },
     Flush,
+    Run(fn()),
 }
 
 /// The names of topics by their numbers.
@@ -50,7 +52,14 @@ pub(super) async fn run<T: Transport>(
 ) {
     // Declared first, so dropped last.
     let _end = End(signals.clone());
-    drive(transport, options, names, signals, commands, random).await;
+    let driving = drive(transport, options, names, signals.clone(), commands, random);
+    if let Err(panic) = AssertUnwindSafe(driving).catch_unwind().await {
+        signals.fail(Terminal {
+            topic: None,
+            error: Error::panic(panic.as_ref()),
+            messages: 0,
+        });
+    }
 }
 
 async fn drive<T: Transport>(
@@ -118,6 +127,7 @@ fn obey(core: &mut Core, command: Command, names: &Names) {
             core.append(&block, since, Instant::now(), |topic| name(names, topic));
         }
         Command::Flush => core.flush(),
+        Command::Run(run) => run(),
     }
 }
 
@@ -197,18 +207,11 @@ fn gzip(message: &Message) -> std::io::Result<Bytes> {
     encoder.finish().map(Bytes::from)
 }
 
-/// Tells that the driver has ended, also when it did so by a panic.
+/// Tells that the driver has ended, also when it was aborted.
 struct End(Arc<Signals>);
 
 impl Drop for End {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.fail(Terminal {
-                topic: None,
-                error: Error::new(Code::Internal, "the publisher's task panicked"),
-                messages: 0,
-            });
-        }
         self.0.ended();
     }
 }

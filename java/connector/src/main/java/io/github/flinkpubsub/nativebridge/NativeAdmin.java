@@ -14,12 +14,12 @@ import java.util.Map;
 public final class NativeAdmin implements Admin {
 
     private final long handle;
-    private final TokenFeed.Lease tokens;
+    private final OpenClient client;
     private boolean closed;
 
-    private NativeAdmin(long handle, TokenFeed.Lease tokens) {
-        this.handle = handle;
-        this.tokens = tokens;
+    private NativeAdmin(OpenClient client) {
+        this.client = client;
+        handle = client.handle();
     }
 
     /**
@@ -28,14 +28,7 @@ public final class NativeAdmin implements Admin {
      * @throws IllegalArgumentException when an option is not understood; names it
      */
     public static NativeAdmin open(NativeOptions connection) throws IOException {
-        NativeLoader.load();
-        TokenFeed.Lease tokens = TokenFeed.acquire(connection);
-        try {
-            return new NativeAdmin(AdminNatives.open(connection.encode()), tokens);
-        } catch (Throwable t) {
-            tokens.release();
-            throw t;
-        }
+        return new NativeAdmin(OpenClient.open(connection, AdminNatives::open));
     }
 
     @Override
@@ -75,7 +68,7 @@ public final class NativeAdmin implements Admin {
             try {
                 AdminNatives.close(handle);
             } finally {
-                tokens.release();
+                client.closed();
             }
         }
     }

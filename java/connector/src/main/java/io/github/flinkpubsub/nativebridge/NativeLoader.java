@@ -4,24 +4,27 @@ import io.github.flinkpubsub.PubSubException;
 import io.github.flinkpubsub.PubSubException.Status;
 
 import org.apache.flink.annotation.Internal;
+import org.apache.flink.configuration.ConfigConstants;
+import org.apache.flink.configuration.CoreOptions;
+import org.apache.flink.configuration.GlobalConfiguration;
+import org.apache.flink.configuration.ReadableConfig;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.File;
-import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.attribute.FileAttribute;
-import java.nio.file.attribute.PosixFilePermissions;
-import java.util.Locale;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Properties;
+import java.util.Set;
 
 import javax.annotation.Nullable;
 
@@ -29,14 +32,8 @@ import javax.annotation.Nullable;
  * Loads the native library, once per class loader.
  *
  * <p>The JVM binds a library file to one class loader, and a session cluster has many: each gets a
- * copy of its own, in a directory that only this user can read and that is removed as soon as the
- * library is loaded. System properties:
- *
- * <ul>
- *   <li>{@code pubsub.native.path}: a library file to use instead of the one in the jar
- *   <li>{@code pubsub.native.dir}: where the copies are made instead of {@code java.io.tmpdir}; it
- *       must be writable and allow execution
- * </ul>
+ * copy of its own, which is removed as soon as it is loaded. {@code docs/native-library.md} tells
+ * where the library is taken from, where the copies are made, and what each failure means.
  *
  * <p>Any thread may call {@link #load()}, any number of times; after a failure the next call tries
  * again. The library finds its Java peers through the class that loads it, which is this one.
@@ -47,126 +44,174 @@ public final class NativeLoader {
     /** System property: a library file to use instead of the one in the jar. */
     public static final String PATH_PROPERTY = "pubsub.native.path";
 
-    /** System property: where the library is unpacked. */
+    /** System property: the only directory in which the library is unpacked. */
     public static final String DIR_PROPERTY = "pubsub.native.dir";
 
     private static final Logger LOG = LoggerFactory.getLogger(NativeLoader.class);
 
-    private static boolean loaded;
+    private static volatile boolean loaded;
 
     private NativeLoader() {}
 
     /**
-     * Loads the library unless it is loaded.
+     * Loads the library unless it is loaded. Flink's temporary directories are those of the
+     * configuration file of this process, if it has one.
      *
      * @throws PubSubException when it cannot be; the message names what was tried and the setting
      *     that helps
      */
-    public static synchronized void load() throws PubSubException {
-        if (loaded) {
-            return;
+    public static void load() throws PubSubException {
+        load(null);
+    }
+
+    /**
+     * Loads the library unless it is loaded.
+     *
+     * @param flink the configuration of this process, which names Flink's temporary directories;
+     *     null when it is not at hand
+     * @throws PubSubException as above
+     */
+    public static synchronized void load(@Nullable ReadableConfig flink) throws PubSubException {
+        if (!loaded) {
+            Platform platform = Platform.current();
+            loadFrom(source(platform), directories(flink), platform);
+            loaded = true;
         }
-        String name = System.mapLibraryName("pubsub_flink");
+    }
+
+    static boolean isLoaded() {
+        return loaded;
+    }
+
+    /** Where the bytes of the library come from. */
+    private static Source source(Platform platform) throws PubSubException {
         String configured = System.getProperty(PATH_PROPERTY);
-        Path directory = createDirectory(System.getProperty(DIR_PROPERTY));
-        try {
-            Path library = directory.resolve(name);
-            if (configured != null) {
-                copyFile(configured, library);
-            } else {
-                copyResource("/native/" + platform() + "/" + name, library);
-            }
-            link(library);
-        } finally {
-            remove(directory, name);
-        }
-        checkVersion();
-        loaded = true;
-    }
-
-    /** The folder of this machine's library in the jar, such as {@code linux-x86_64}. */
-    static String platform() {
-        String os = System.getProperty("os.name").toLowerCase(Locale.ROOT);
-        String arch = System.getProperty("os.arch").toLowerCase(Locale.ROOT);
-        String osName = os.startsWith("mac") ? "macos" : os.startsWith("win") ? "windows" : os;
-        return osName + "-" + (arch.equals("amd64") ? "x86_64" : arch);
-    }
-
-    private static Path createDirectory(@Nullable String configured) throws PubSubException {
-        String base = configured != null ? configured : System.getProperty("java.io.tmpdir");
-        FileAttribute<?>[] ownerOnly =
-                FileSystems.getDefault().supportedFileAttributeViews().contains("posix")
-                        ? new FileAttribute<?>[] {
-                            PosixFilePermissions.asFileAttribute(
-                                    PosixFilePermissions.fromString("rwx------"))
-                        }
-                        : new FileAttribute<?>[0];
-        try {
-            return Files.createTempDirectory(Paths.get(base), "pubsub-flink-", ownerOnly);
-        } catch (IOException | RuntimeException e) {
-            throw failure("cannot create a directory in " + base + ": " + e, dirAdvice(), e);
-        }
-    }
-
-    private static void copyFile(String configured, Path library) throws PubSubException {
-        File file = new File(configured);
-        if (!file.isFile()) {
-            throw failure(
-                    PATH_PROPERTY + " names " + configured + ", which is not a file",
-                    "name the library file, or remove the setting to use the one in the jar",
-                    null);
-        }
-        try (InputStream in = Files.newInputStream(file.toPath())) {
-            write(in, library);
-        } catch (IOException e) {
-            throw failure(
-                    "cannot copy " + configured + " to " + library + ": " + e, dirAdvice(), e);
-        }
-    }
-
-    private static void copyResource(String resource, Path library) throws PubSubException {
-        try (InputStream in = NativeLoader.class.getResourceAsStream(resource)) {
-            if (in == null) {
+        if (configured != null) {
+            File file = new File(configured);
+            if (!file.isFile() || !file.canRead()) {
                 throw failure(
-                        "the jar has no library for this machine: " + resource,
-                        "name one built for it with -D" + PATH_PROPERTY + "=<file>",
+                        PATH_PROPERTY
+                                + " names "
+                                + configured
+                                + (file.isFile()
+                                        ? ", which cannot be read"
+                                        : ", which is not a file"),
+                        "name the library file, or remove the setting to use the one in the jar",
                         null);
             }
-            write(in, library);
-        } catch (PubSubException e) {
-            throw e;
-        } catch (IOException e) {
+            return new Source(configured, () -> Files.newInputStream(file.toPath()));
+        }
+        // Relative to this class: a user's shading may have moved both.
+        String resource = platform.name() + "/" + platform.libraryName();
+        if (NativeLoader.class.getResource(resource) != null) {
+            return new Source(
+                    resource + " of the jar",
+                    () -> NativeLoader.class.getResourceAsStream(resource));
+        }
+        if (!platform.isReleased()) {
             throw failure(
-                    "cannot unpack " + resource + " to " + library + ": " + e, dirAdvice(), e);
+                    "there is none for "
+                            + platform.name()
+                            + ": the jar has libraries for linux-x86_64 and linux-aarch64 only",
+                    "build it there (cargo build --release -p pubsub-flink) and "
+                            + LoadProblem.PATH_ADVICE,
+                    null);
         }
+        throw failure(
+                "this jar has none for " + platform.name(),
+                "use the release jar, which has it, or " + LoadProblem.PATH_ADVICE,
+                null);
     }
 
-    private static void write(InputStream in, Path library) throws IOException {
-        Path unfinished = library.resolveSibling(library.getFileName() + ".part");
-        // Not a channel: an interrupt of the loading thread must not cut the copy.
-        try (OutputStream out = new FileOutputStream(unfinished.toFile())) {
-            in.transferTo(out);
+    /** Where the library may be unpacked, in the order of trying. */
+    private static Collection<String> directories(@Nullable ReadableConfig flink) {
+        String configured = System.getProperty(DIR_PROPERTY);
+        if (configured != null) {
+            return Collections.singleton(configured);
         }
-        Files.move(unfinished, library, StandardCopyOption.ATOMIC_MOVE);
+        Set<String> directories = new LinkedHashSet<>();
+        ReadableConfig config = flink;
+        if (config == null && System.getenv(ConfigConstants.ENV_FLINK_CONF_DIR) != null) {
+            config = configurationFile();
+        }
+        if (config != null) {
+            // The separators that Flink accepts.
+            for (String directory :
+                    config.get(CoreOptions.TMP_DIRS).split(",|" + File.pathSeparator)) {
+                if (!directory.trim().isEmpty()) {
+                    directories.add(directory.trim());
+                }
+            }
+        }
+        directories.add(System.getProperty("java.io.tmpdir"));
+        return directories;
     }
 
-    private static void link(Path library) throws PubSubException {
+    @Nullable
+    private static ReadableConfig configurationFile() {
         try {
-            System.load(library.toAbsolutePath().toString());
-        } catch (UnsatisfiedLinkError e) {
-            throw failure("cannot load " + library + ": " + e.getMessage(), dirAdvice(), e);
+            return GlobalConfiguration.loadConfiguration();
+        } catch (RuntimeException e) {
+            LOG.debug("Flink's configuration cannot be read; not using its directories", e);
+            return null;
         }
     }
 
-    private static void checkVersion() throws PubSubException {
-        String library = new String(LibraryNatives.version(), StandardCharsets.UTF_8);
+    private static void loadFrom(Source source, Collection<String> directories, Platform platform)
+            throws PubSubException {
+        List<String> tried = new ArrayList<>();
+        for (String directory : directories) {
+            try {
+                loadIn(directory, source, platform);
+                if (!tried.isEmpty()) {
+                    LOG.info("The native library is loaded from {} after: {}", directory, tried);
+                }
+                return;
+            } catch (LoadProblem problem) {
+                tried.add(
+                        "tried " + source.name + " in " + directory + ": " + problem.getMessage());
+                if (!problem.elsewhere() || tried.size() == directories.size()) {
+                    throw failure(String.join("; ", tried), problem.advice(), problem.getCause());
+                }
+            }
+        }
+    }
+
+    private static void loadIn(String directory, Source source, Platform platform)
+            throws LoadProblem, PubSubException {
+        Path base = Paths.get(directory).toAbsolutePath();
+        try (PrivateCopy copy = PrivateCopy.in(base, platform.libraryName())) {
+            try (InputStream in = source.opener.open()) {
+                copy.write(in);
+            }
+            String whyNot = platform.whyNot(copy.library());
+            if (whyNot != null) {
+                throw LoadProblem.ofLibrary(whyNot, LoadProblem.PATH_ADVICE, null);
+            }
+            link(copy.library());
+        } catch (IOException | RuntimeException e) {
+            if (e instanceof PubSubException) {
+                throw (PubSubException) e;
+            }
+            throw LoadProblem.ofDirectory("cannot write there: " + e, e);
+        }
+    }
+
+    private static void link(Path library) throws LoadProblem, PubSubException {
+        try {
+            System.load(library.toString());
+        } catch (UnsatisfiedLinkError e) {
+            throw LoadProblem.ofLinker(library, e, Platform.isMusl());
+        }
+        String version = new String(LibraryNatives.version(), StandardCharsets.UTF_8);
         String jar = jarVersion();
-        if (!library.equals(jar)) {
-            throw failure(
-                    "it has version " + library + " but the jar has version " + jar,
+        if (!version.equals(jar)) {
+            throw LoadProblem.ofLibrary(
+                    "it has version " + version + " but the jar has version " + jar,
                     "remove the setting " + PATH_PROPERTY + ", or name a library of that version",
                     null);
         }
+        LibraryNatives.bind();
     }
 
     static String jarVersion() throws PubSubException {
@@ -179,35 +224,26 @@ public final class NativeLoader {
         return properties.getProperty("version");
     }
 
-    private static String dirAdvice() {
-        return "set -D"
-                + DIR_PROPERTY
-                + "=<directory> (on Flink in env.java.opts.all) to a directory that is writable"
-                + " and not mounted noexec, or name a library for this machine with -D"
-                + PATH_PROPERTY
-                + "=<file>";
-    }
-
     private static PubSubException failure(String what, String advice, @Nullable Throwable cause) {
         return new PubSubException(
                 Status.FAILED_PRECONDITION,
                 null,
-                "the native library cannot be used: " + what + "; " + advice,
+                "the native library cannot be used: " + what + "; to help, " + advice,
                 cause);
     }
 
-    /** A loaded library stays usable without its file, except where the system locks it. */
-    private static void remove(Path directory, String name) {
-        for (Path path :
-                new Path[] {
-                    directory.resolve(name + ".part"), directory.resolve(name), directory
-                }) {
-            try {
-                Files.deleteIfExists(path);
-            } catch (IOException e) {
-                LOG.debug("Leaving {} for the end of the process", path, e);
-                path.toFile().deleteOnExit();
-            }
+    /** A library by its name and a way to its bytes. */
+    private static final class Source {
+        final String name;
+        final Opener opener;
+
+        Source(String name, Opener opener) {
+            this.name = name;
+            this.opener = opener;
         }
+    }
+
+    private interface Opener {
+        InputStream open() throws IOException;
     }
 }

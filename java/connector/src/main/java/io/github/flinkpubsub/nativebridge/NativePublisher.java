@@ -15,14 +15,14 @@ import javax.annotation.Nullable;
 public final class NativePublisher implements Publisher {
 
     private final long handle;
-    private final TokenFeed.Lease tokens;
+    private final OpenClient client;
 
     private volatile boolean closed;
     private long[] lastState = new long[PublisherCounter.values().length];
 
-    private NativePublisher(long handle, TokenFeed.Lease tokens) {
-        this.handle = handle;
-        this.tokens = tokens;
+    private NativePublisher(OpenClient client) {
+        this.client = client;
+        handle = client.handle();
     }
 
     /**
@@ -31,14 +31,7 @@ public final class NativePublisher implements Publisher {
      * @throws IllegalArgumentException when an option is not understood; names it
      */
     public static NativePublisher open(NativeOptions options) throws IOException {
-        NativeLoader.load();
-        TokenFeed.Lease tokens = TokenFeed.acquire(options);
-        try {
-            return new NativePublisher(PublisherNatives.open(options.encode()), tokens);
-        } catch (Throwable t) {
-            tokens.release();
-            throw t;
-        }
+        return new NativePublisher(OpenClient.open(options, PublisherNatives::open));
     }
 
     @Override
@@ -107,7 +100,7 @@ public final class NativePublisher implements Publisher {
         try {
             PublisherNatives.close(handle, timeoutMillis, state);
         } finally {
-            tokens.release();
+            client.closed();
         }
         synchronized (this) {
             lastState = state;

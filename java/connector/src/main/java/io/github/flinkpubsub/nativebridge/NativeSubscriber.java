@@ -16,7 +16,7 @@ public final class NativeSubscriber implements Subscriber {
     private static final int TOO_SMALL = -2;
 
     private final long handle;
-    private final TokenFeed.Lease tokens;
+    private final OpenClient client;
 
     /** What {@code poll} answers beside its result; only the fetcher uses it. */
     private final long[] polled = new long[3];
@@ -24,9 +24,9 @@ public final class NativeSubscriber implements Subscriber {
     private volatile boolean closed;
     private long[] lastCounters = new long[SubscriberCounter.values().length];
 
-    private NativeSubscriber(long handle, TokenFeed.Lease tokens) {
-        this.handle = handle;
-        this.tokens = tokens;
+    private NativeSubscriber(OpenClient client) {
+        this.client = client;
+        handle = client.handle();
     }
 
     /**
@@ -35,14 +35,7 @@ public final class NativeSubscriber implements Subscriber {
      * @throws IllegalArgumentException when an option is not understood; names it
      */
     public static NativeSubscriber open(NativeOptions options) throws IOException {
-        NativeLoader.load();
-        TokenFeed.Lease tokens = TokenFeed.acquire(options);
-        try {
-            return new NativeSubscriber(SubscriberNatives.open(options.encode()), tokens);
-        } catch (Throwable t) {
-            tokens.release();
-            throw t;
-        }
+        return new NativeSubscriber(OpenClient.open(options, SubscriberNatives::open));
     }
 
     @Override
@@ -132,7 +125,7 @@ public final class NativeSubscriber implements Subscriber {
         try {
             SubscriberNatives.close(handle, timeoutMillis, counters);
         } finally {
-            tokens.release();
+            client.closed();
         }
         synchronized (this) {
             lastCounters = counters;

@@ -16,14 +16,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
-import java.lang.reflect.Method;
-import java.net.URL;
-import java.net.URLClassLoader;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -32,7 +26,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 
 /** The native library behind its Java classes, against the embedded server. */
 @Tag("integration")
@@ -44,8 +37,6 @@ class NativeBridgeIT {
     private static final long POLL_MILLIS = 20_000;
 
     private PubSubEmulator server;
-
-    @TempDir private Path dir;
 
     @BeforeEach
     void startServer() throws Exception {
@@ -223,63 +214,5 @@ class NativeBridgeIT {
         assertThat(((PubSubException) thrown).resource())
                 .isEqualTo("projects/p/subscriptions/nowhere");
         subscriber.close(0);
-    }
-
-    @Test
-    void eachClassLoaderHasItsOwnLibraryAndLoadsItOnce() throws Exception {
-        System.setProperty(NativeLoader.DIR_PROPERTY, dir.toString());
-        try {
-            for (int loader = 0; loader < 2; loader++) {
-                try (URLClassLoader classes = ownClasses()) {
-                    Class<?> own = classes.loadClass(NativeLoader.class.getName());
-                    assertThat(own).isNotSameAs(NativeLoader.class);
-                    loadFromManyThreads(own.getMethod("load"));
-                }
-            }
-            try (Stream<Path> left = Files.list(dir)) {
-                assertThat(left).isEmpty();
-            }
-        } finally {
-            System.clearProperty(NativeLoader.DIR_PROPERTY);
-        }
-    }
-
-    private static void loadFromManyThreads(Method load) throws Exception {
-        ExecutorService executor = Executors.newFixedThreadPool(32);
-        List<Future<?>> loads = new ArrayList<>();
-        CountDownLatch start = new CountDownLatch(1);
-        for (int i = 0; i < 32; i++) {
-            loads.add(
-                    executor.submit(
-                            () -> {
-                                start.await();
-                                return load.invoke(null);
-                            }));
-        }
-        start.countDown();
-        for (Future<?> done : loads) {
-            done.get(30, TimeUnit.SECONDS);
-        }
-        executor.shutdown();
-    }
-
-    /** A class loader that loads the connector's classes itself, as Flink does for each job. */
-    private static URLClassLoader ownClasses() throws Exception {
-        URL classes = NativeLoader.class.getProtectionDomain().getCodeSource().getLocation();
-        URL resources = NativeLoader.class.getResource("version.properties");
-        String path = "io/github/flinkpubsub/nativebridge/version.properties";
-        URL root = new URL(resources.toString().replace(path, ""));
-        return new URLClassLoader(
-                new URL[] {classes, root}, NativeBridgeIT.class.getClassLoader()) {
-            @Override
-            protected Class<?> loadClass(String name, boolean resolve)
-                    throws ClassNotFoundException {
-                if (!name.startsWith("io.github.flinkpubsub.")) {
-                    return super.loadClass(name, resolve);
-                }
-                Class<?> loaded = findLoadedClass(name);
-                return loaded != null ? loaded : findClass(name);
-            }
-        };
     }
 }

@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.github.flinkpubsub.PubSubException;
 import io.github.flinkpubsub.PubSubException.Status;
 
+import org.apache.flink.configuration.Configuration;
+import org.apache.flink.configuration.CoreOptions;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -19,21 +21,34 @@ import java.util.stream.Stream;
  */
 class NativeLoaderTest {
 
+    private static final String TMPDIR = "java.io.tmpdir";
+
     @TempDir private Path dir;
+
+    private final String tmpdir = System.getProperty(TMPDIR);
 
     @AfterEach
     void restore() {
         System.clearProperty(NativeLoader.PATH_PROPERTY);
         System.clearProperty(NativeLoader.DIR_PROPERTY);
+        System.setProperty(TMPDIR, tmpdir);
     }
 
-    private PubSubException failure() {
+    private static PubSubException failure(Configuration flink) {
         try {
-            NativeLoader.load();
+            NativeLoader.load(flink);
         } catch (PubSubException e) {
+            assertThat(e.status()).isEqualTo(Status.FAILED_PRECONDITION);
+            assertThat(e).hasMessageContaining("the native library cannot be used: ");
             return e;
         }
         throw new AssertionError("it loaded");
+    }
+
+    private Path fileThatIsNoLibrary() throws Exception {
+        Path file = Files.writeString(dir.resolve("broken.so"), "not a library, but long enough");
+        System.setProperty(NativeLoader.PATH_PROPERTY, file.toString());
+        return file;
     }
 
     private void assertNothingLeft() throws Exception {
@@ -46,39 +61,84 @@ class NativeLoaderTest {
     void aPathThatIsNoFile() throws Exception {
         System.setProperty(NativeLoader.DIR_PROPERTY, dir.toString());
         System.setProperty(NativeLoader.PATH_PROPERTY, dir.resolve("none.so").toString());
-        PubSubException e = failure();
-        assertThat(e.status()).isEqualTo(Status.FAILED_PRECONDITION);
-        assertThat(e).hasMessageContaining("pubsub.native.path names " + dir.resolve("none.so"));
+        assertThat(failure(null))
+                .hasMessageContaining(
+                        "pubsub.native.path names " + dir.resolve("none.so") + ", which is not a")
+                .hasMessageContaining("remove the setting");
         assertNothingLeft();
     }
 
     @Test
     void aFileThatIsNoLibrary() throws Exception {
-        Path file = Files.writeString(dir.resolve("broken.so"), "not a library");
+        Path file = fileThatIsNoLibrary();
         System.setProperty(NativeLoader.DIR_PROPERTY, dir.toString());
-        System.setProperty(NativeLoader.PATH_PROPERTY, file.toString());
-        assertThat(failure())
-                .hasMessageContaining("cannot load " + dir)
-                .hasMessageContaining("set -Dpubsub.native.dir=<directory>")
-                .hasCauseInstanceOf(UnsatisfiedLinkError.class);
-        assertNothingLeft();
-    }
-
-    @Test
-    void aDirectoryThatIsNotThere() {
-        System.setProperty(NativeLoader.DIR_PROPERTY, dir.resolve("none").toString());
-        assertThat(failure())
-                .hasMessageContaining("cannot create a directory in " + dir.resolve("none"))
-                .hasMessageContaining("pubsub.native.dir");
-    }
-
-    @Test
-    void aJarWithoutThisMachinesLibrary() throws Exception {
-        System.setProperty(NativeLoader.DIR_PROPERTY, dir.toString());
-        assertThat(failure())
-                .hasMessageContaining("the jar has no library for this machine: /native/")
+        assertThat(failure(null))
+                .hasMessageContaining("tried " + file + " in " + dir)
+                .hasMessageContaining("it is not a library for Linux")
                 .hasMessageContaining("-Dpubsub.native.path=<file>");
         assertNothingLeft();
+    }
+
+    @Test
+    void aDirectoryThatIsNotThereIsNotReplacedByAnother() throws Exception {
+        fileThatIsNoLibrary();
+        Path none = dir.resolve("none");
+        System.setProperty(NativeLoader.DIR_PROPERTY, none.toString());
+        assertThat(failure(null))
+                .hasMessageContaining(" in " + none + ": cannot write there: ")
+                .hasMessageContaining("NoSuchFileException")
+                .hasMessageContaining("set -Dpubsub.native.dir=<directory>")
+                .hasMessageNotContaining("; tried");
+    }
+
+    @Test
+    void flinksDirectoriesAreTriedInOrderAndThenTheJvms() throws Exception {
+        fileThatIsNoLibrary();
+        Configuration flink = new Configuration();
+        flink.set(CoreOptions.TMP_DIRS, dir.resolve("first") + ", " + dir.resolve("second"));
+        System.setProperty(TMPDIR, dir.resolve("third").toString());
+        String message = failure(flink).getMessage();
+        int first = message.indexOf(" in " + dir.resolve("first") + ": cannot write");
+        int second = message.indexOf(" in " + dir.resolve("second") + ": cannot write");
+        int third = message.indexOf(" in " + dir.resolve("third") + ": cannot write");
+        assertThat(first).as(message).isPositive();
+        assertThat(second).as(message).isGreaterThan(first);
+        assertThat(third).as(message).isGreaterThan(second);
+    }
+
+    @Test
+    void whatIsWrongWithTheLibraryIsNotTriedElsewhere() throws Exception {
+        fileThatIsNoLibrary();
+        Configuration flink = new Configuration();
+        flink.set(CoreOptions.TMP_DIRS, dir.resolve("none") + "," + dir);
+        assertThat(failure(flink))
+                .hasMessageContaining(" in " + dir.resolve("none") + ": cannot write")
+                .hasMessageContaining(" in " + dir + ": it is not a library")
+                .hasMessageNotContaining(" in " + tmpdir + ":");
+    }
+
+    @Test
+    void aJarWithoutThisMachinesLibrary() {
+        System.setProperty(NativeLoader.DIR_PROPERTY, dir.toString());
+        assertThat(failure(null))
+                .hasMessageContaining("this jar has none for " + Platform.current().name())
+                .hasMessageContaining("use the release jar")
+                .hasMessageContaining("-Dpubsub.native.path=<file>");
+    }
+
+    @Test
+    void aSystemWithoutLibraries() {
+        String os = System.getProperty("os.name");
+        System.setProperty("os.name", "Mac OS X");
+        try {
+            assertThat(failure(null))
+                    .hasMessageContaining("there is none for macos-")
+                    .hasMessageContaining("linux-x86_64 and linux-aarch64 only")
+                    .hasMessageContaining("cargo build --release -p pubsub-flink")
+                    .hasMessageContaining("-Dpubsub.native.path=<file>");
+        } finally {
+            System.setProperty("os.name", os);
+        }
     }
 
     @Test
@@ -87,9 +147,10 @@ class NativeLoaderTest {
     }
 
     @Test
-    void thePlatformIsNamedAsInTheJar() {
-        assertThat(NativeLoader.platform()).matches("(linux|macos|windows.*)-[a-z0-9_]+");
+    void aClientThatCannotBeOpenedSaysWhy() {
         assertThatThrownBy(() -> NativeSubscriber.open(new NativeOptions()))
-                .isInstanceOf(PubSubException.class);
+                .isInstanceOf(PubSubException.class)
+                .hasMessageContaining("the native library cannot be used");
+        assertThat(NativeLibrary.memory()).isZero();
     }
 }

@@ -5,6 +5,7 @@ import io.github.flinkpubsub.PubSubException;
 import io.github.flinkpubsub.PubSubException.Status;
 import io.github.flinkpubsub.PubSubSerializationSchema;
 import io.github.flinkpubsub.TopicDestination;
+import io.github.flinkpubsub.nativebridge.NativeLibrary;
 import io.github.flinkpubsub.nativebridge.NativeOptions;
 import io.github.flinkpubsub.nativebridge.NativePublisher;
 import io.github.flinkpubsub.nativebridge.Publisher;
@@ -112,6 +113,7 @@ public final class PubSubWriter<T> implements SinkWriter<T> {
         } catch (Exception e) {
             throw new IOException("the serializer cannot be opened: " + e, e);
         }
+        NativeLibrary.load(context.getUserCodeClassLoader(), null);
         Publisher publisher = NativePublisher.open(nativeOptions(config));
         try {
             return create(

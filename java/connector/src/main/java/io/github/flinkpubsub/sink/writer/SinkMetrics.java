@@ -2,6 +2,7 @@ package io.github.flinkpubsub.sink.writer;
 
 import io.github.flinkpubsub.PubSubException.Status;
 import io.github.flinkpubsub.TopicDestination;
+import io.github.flinkpubsub.nativebridge.NativeLibrary;
 import io.github.flinkpubsub.nativebridge.PublisherCounter;
 import io.github.flinkpubsub.wire.MessageBlock;
 
@@ -41,6 +42,7 @@ final class SinkMetrics {
 
     /** Registers what the native side counts. */
     void register(ToLongFunction<PublisherCounter> counters) {
+        group.gauge("nativeMemoryBytes", NativeLibrary::memory);
         gauge("inFlightMessages", counters, PublisherCounter.IN_FLIGHT_MESSAGES);
         gauge("inFlightBytes", counters, PublisherCounter.IN_FLIGHT_BYTES);
         gauge("parkedMessages", counters, PublisherCounter.PARKED_MESSAGES);

@@ -1,6 +1,7 @@
 package io.github.flinkpubsub.source.reader;
 
 import io.github.flinkpubsub.PubSubDeserializationSchema;
+import io.github.flinkpubsub.nativebridge.NativeLibrary;
 import io.github.flinkpubsub.nativebridge.NativeOptions;
 import io.github.flinkpubsub.nativebridge.NativeSubscriber;
 import io.github.flinkpubsub.nativebridge.Subscriber;
@@ -89,6 +90,7 @@ public final class PubSubSourceReader<T>
             CheckpointingProbe.check(context, config.subscriberOptions().maxAckExtensionPeriod());
         }
         schema.open(new SchemaContext(context));
+        NativeLibrary.load(context.getUserCodeClassLoader(), context.getConfiguration());
         Subscriber subscriber = NativeSubscriber.open(nativeOptions(config));
         try {
             return create(config, schema, context, subscriber, acksAtEnd);

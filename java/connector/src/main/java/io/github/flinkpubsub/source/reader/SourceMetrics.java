@@ -1,5 +1,6 @@
 package io.github.flinkpubsub.source.reader;
 
+import io.github.flinkpubsub.nativebridge.NativeLibrary;
 import io.github.flinkpubsub.nativebridge.Subscriber;
 import io.github.flinkpubsub.nativebridge.SubscriberCounter;
 
@@ -24,6 +25,7 @@ final class SourceMetrics {
         skipped = group.counter("recordsSkipped");
         dropped = group.counter("messagesDropped");
         group.gauge("currentFetchEventTimeLag", () -> fetchLagMillis);
+        group.gauge("nativeMemoryBytes", NativeLibrary::memory);
         for (SubscriberCounter counter : SubscriberCounter.values()) {
             group.gauge(counter.metricName(), () -> subscriber.counters()[counter.ordinal()]);
         }

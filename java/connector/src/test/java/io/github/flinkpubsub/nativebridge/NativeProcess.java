@@ -1,0 +1,70 @@
+package io.github.flinkpubsub.nativebridge;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.util.List;
+import java.util.function.BooleanSupplier;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** What Linux says of this process. */
+final class NativeProcess {
+
+    private static final long DEADLINE_NANOS = 60_000_000_000L;
+
+    private NativeProcess() {}
+
+    /** Threads of the library's runtime. */
+    static long nativeThreads() {
+        return threads().stream().filter(name -> name.matches("pubsub-native-[0-9]+")).count();
+    }
+
+    private static List<String> threads() {
+        try (Stream<Path> tasks = Files.list(Paths.get("/proc/self/task"))) {
+            return tasks.map(NativeProcess::name).collect(Collectors.toList());
+        } catch (IOException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static String name(Path task) {
+        try {
+            return Files.readString(task.resolve("comm")).trim();
+        } catch (IOException e) {
+            return "";
+        }
+    }
+
+    /** Copies of the library whose code is mapped. */
+    static long libraries() {
+        try (Stream<String> maps = Files.lines(Paths.get("/proc/self/maps"))) {
+            return maps.filter(line -> line.contains("pubsub-flink-") && line.contains(" r-xp "))
+                    .count();
+        } catch (IOException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** Open files and sockets. */
+    static long files() {
+        try (Stream<Path> files = Files.list(Paths.get("/proc/self/fd"))) {
+            return files.count();
+        } catch (IOException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** Waits for a condition; garbage is collected meanwhile. */
+    static void await(String what, BooleanSupplier condition) throws InterruptedException {
+        long start = System.nanoTime();
+        while (!condition.getAsBoolean()) {
+            if (System.nanoTime() - start > DEADLINE_NANOS) {
+                throw new AssertionError("not reached: " + what);
+            }
+            System.gc();
+            Thread.sleep(50);
+        }
+    }
+}
