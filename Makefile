@@ -6,7 +6,7 @@ CARGO ?= cargo
 
 gradle = $(GRADLE) $(GRADLE_FLAGS) -p java
 
-.PHONY: help tools native demo jar test test-rust test-java test-interop test-conformance pstest soak bench fmt lint
+.PHONY: help tools native demo jar test test-rust test-java test-interop test-conformance test-cluster pstest soak bench fmt lint
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -26,7 +26,7 @@ jar: native ## build the connector jar for this machine; the last line is its pa
 demo: native ## run a Flink job on real records against the embedded server
 	@$(gradle) :datastream:demo
 
-test: test-rust test-java test-interop test-conformance ## run every test
+test: test-rust test-java test-interop test-conformance test-cluster ## run every test
 
 test-rust: tools ## run the tests of the Rust crates
 	$(CARGO) test --workspace --locked --no-fail-fast
@@ -43,6 +43,15 @@ test-interop: native pstest ## run the tests against clients and servers of othe
 test-conformance: native pstest ## run the same scenarios with Google's clients on the embedded server and on pstest
 	$(gradle) :conformance:classpath
 	tests/conformance/run
+
+test-cluster: native ## run the example jobs on a standalone Flink cluster, and kill its processes
+	@if python3 -m pip --version >/dev/null 2>&1; then \
+		tests/cluster/flink && $(gradle) :cluster:integrationTest; \
+	elif [ "$$CI" = true ]; then \
+		echo "python3 with pip is missing: the tests on a cluster fetch Flink with it" >&2; exit 1; \
+	else \
+		echo "python3 with pip is missing: skipping the tests on a cluster"; \
+	fi
 
 pstest: # the server of Google's Go client; the tests that need it are skipped without Go, except in CI
 	@if command -v go >/dev/null; then \

@@ -52,7 +52,7 @@ final class Demo {
             server.createOrderedSubscription(EARTHQUAKES_SUB.path(), EARTHQUAKES.path());
             server.createTopic(RESULTS.path());
             server.createSubscription(RESULTS_SUB.path(), RESULTS.path());
-            EarthquakeJobs jobs = new EarthquakeJobs(server.endpoint());
+            EarthquakeJobs jobs = new EarthquakeJobs(Connection.emulator(server.endpoint()));
 
             StreamExecutionEnvironment publishing = environment();
             jobs.publish(publishing, lines, EARTHQUAKES);

@@ -5,6 +5,7 @@ import java.time.Instant;
 /** A line of {@code earthquakes.csv}, as a Flink POJO. */
 public class Earthquake {
     public long timeMillis;
+    public String id;
     public String network;
     public double magnitude;
     public String place;
@@ -20,6 +21,7 @@ public class Earthquake {
         String rest = head[7];
         Earthquake earthquake = new Earthquake();
         earthquake.timeMillis = Instant.parse(head[0]).toEpochMilli();
+        earthquake.id = head[1];
         earthquake.network = head[2];
         earthquake.magnitude = Double.parseDouble(head[3]);
         earthquake.place =

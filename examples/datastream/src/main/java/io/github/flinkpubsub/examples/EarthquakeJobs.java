@@ -18,8 +18,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The pipelines of the demo: lines into a topic, a topic into daily aggregates in another, and
- * these out again.
+ * The pipelines of the jobs and of the demo: lines into a topic, a topic into daily aggregates or
+ * into alerts in another, and the payloads of a subscription.
  */
 final class EarthquakeJobs {
     /** Accumulators of {@link #aggregate}. */
@@ -33,18 +33,18 @@ final class EarthquakeJobs {
      */
     private static final String FEED = "usgs";
 
-    private final String endpoint;
+    private final Connection connection;
 
-    /** {@code endpoint} is {@code host:port} of an emulator. */
-    EarthquakeJobs(String endpoint) {
-        this.endpoint = endpoint;
+    EarthquakeJobs(Connection connection) {
+        this.connection = connection;
     }
 
     /** Publishes each line, with the network as an attribute. */
     void publish(StreamExecutionEnvironment env, List<String> lines, TopicDestination topic) {
         env.fromData(lines)
                 .sinkTo(
-                        PubSubSink.<String>builder()
+                        connection
+                                .applyTo(PubSubSink.<String>builder())
                                 .topic(topic)
                                 .serializer(
                                         PubSubSerializationSchema.payload(new SimpleStringSchema())
@@ -59,7 +59,6 @@ final class EarthquakeJobs {
                                         PubSubPublisherOptions.builder()
                                                 .enableMessageOrdering(true)
                                                 .build())
-                                .emulatorEndpoint(endpoint)
                                 .build());
     }
 
@@ -84,22 +83,47 @@ final class EarthquakeJobs {
                 .map(new Counted<>(RESULTS))
                 .returns(String.class)
                 .sinkTo(
-                        PubSubSink.<String>builder()
+                        connection
+                                .applyTo(PubSubSink.<String>builder())
                                 .topic(results)
                                 .serializer(
                                         PubSubSerializationSchema.payload(new SimpleStringSchema()))
-                                .emulatorEndpoint(endpoint)
+                                .build());
+    }
+
+    /** Publishes an alert for each earthquake from a magnitude on, in order by network. */
+    void alert(
+            StreamExecutionEnvironment env,
+            SubscriptionDestination earthquakes,
+            TopicDestination alerts,
+            double minMagnitude) {
+        lines(env, earthquakes)
+                .map(Earthquake::parse)
+                .filter(earthquake -> earthquake.magnitude >= minMagnitude)
+                .keyBy(earthquake -> earthquake.network)
+                .map(new NumberedAlerts())
+                .uid("numbered-alerts")
+                .sinkTo(
+                        connection
+                                .applyTo(PubSubSink.<Alert>builder())
+                                .topic(alerts)
+                                .serializer(new AlertSchema())
+                                .publisherOptions(
+                                        PubSubPublisherOptions.builder()
+                                                .enableMessageOrdering(true)
+                                                .build())
                                 .build());
     }
 
     /** The payloads of a subscription as text. */
     DataStream<String> lines(StreamExecutionEnvironment env, SubscriptionDestination subscription) {
         PubSubSource<String> source =
-                PubSubSource.<String>builder()
+                connection
+                        .applyTo(PubSubSource.<String>builder())
                         .subscription(subscription)
                         .deserializer(new SimpleStringSchema())
-                        .emulatorEndpoint(endpoint)
                         .build();
-        return env.fromSource(source, WatermarkStrategy.noWatermarks(), subscription.toString());
+        return env.fromSource(source, WatermarkStrategy.noWatermarks(), subscription.toString())
+                .uid("earthquakes");
     }
 }

@@ -27,7 +27,7 @@ public final class SubscriptionState {
         return streams.size();
     }
 
-    /** Messages that are not acked, outstanding ones included. */
+    /** Messages that wait to be delivered; outstanding ones do not count. */
     public long backlog() {
         return counts.backlog;
     }
