@@ -49,7 +49,7 @@ final class LoadProblem extends Exception {
             return ofLibrary(
                     "this JVM runs on musl (as on Alpine Linux), the library needs glibc: " + said,
                     "use an image with glibc, such as Flink's own, or build the library on musl and"
-                        + " "
+                            + " "
                             + PATH_ADVICE,
                     error);
         }
