@@ -1,6 +1,8 @@
 //! Connections to the service: what they are made of and who shares them.
 
+mod coalesce;
 mod options;
+mod tcp;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,6 +15,7 @@ use tokio::runtime::{Handle, Id};
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint};
 
 pub use self::options::{ConnectionOptions, HostPort};
+use self::tcp::Connector;
 use crate::auth::Auth;
 use crate::error::Error;
 
@@ -24,11 +27,6 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(30);
 const MAX_KEEPALIVE_INTERVAL: Duration = Duration::from_secs(600);
 /// …and given up when none comes.
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(15);
-/// Connections without a call are probed by TCP alone: gRPC servers answer HTTP/2 pings on an idle
-/// connection by closing it.
-const TCP_KEEPALIVE: Duration = Duration::from_secs(60);
-const TCP_KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
-const TCP_KEEPALIVE_RETRIES: u32 = 3;
 /// The largest DATA frame that the server may send us. Larger frames mean fewer of them; beyond 128 KiB
 /// each one's memory is taken from the system and given back. Measured on loopback, in CPU-seconds per
 /// GiB: 0.48 with HTTP/2's default of 16 KiB, 0.33 with 64 KiB, 0.58 with 1 MiB.
@@ -103,7 +101,8 @@ impl Connection {
         let _context = runtime.enter();
         let endpoint = endpoint(&options)?;
         let shared = Arc::new(Shared {
-            unary: with_windows(endpoint.clone(), UNARY_WINDOWS).connect_lazy(),
+            unary: with_windows(endpoint.clone(), UNARY_WINDOWS)
+                .connect_with_connector_lazy(Connector::for_writing(CONNECT_TIMEOUT)),
             auth: Auth::new(&options)?,
             api_client: HeaderValue::from_static(NAME_AND_VERSION),
             keepalive: AtomicU64::new(KEEPALIVE_INTERVAL.as_millis() as u64),
@@ -133,7 +132,7 @@ impl Connection {
         let endpoint = self.shared.endpoint.clone();
         with_windows(endpoint, windows)
             .http2_keep_alive_interval(self.keepalive_interval())
-            .connect_lazy()
+            .connect_with_connector_lazy(Connector::for_reading(CONNECT_TIMEOUT))
     }
 
     /// After how long a silence a new stream's connection is asked for a sign of life: 30 s at first,
@@ -203,10 +202,6 @@ fn endpoint(options: &ConnectionOptions) -> Result<Endpoint, Error> {
         .user_agent(user_agent)
         .map_err(|e| Error::option("user-agent-suffix", e))?
         .connect_timeout(CONNECT_TIMEOUT)
-        .tcp_nodelay(true)
-        .tcp_keepalive(Some(TCP_KEEPALIVE))
-        .tcp_keepalive_interval(Some(TCP_KEEPALIVE_INTERVAL))
-        .tcp_keepalive_retries(Some(TCP_KEEPALIVE_RETRIES))
         .http2_keep_alive_interval(KEEPALIVE_INTERVAL)
         .keep_alive_timeout(KEEPALIVE_TIMEOUT)
         .keep_alive_while_idle(false)

@@ -9,7 +9,10 @@ import org.apache.flink.api.connector.sink2.SinkWriter;
 import org.apache.flink.util.InstantiationUtil;
 import org.junit.jupiter.api.Test;
 
+import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
@@ -73,6 +76,28 @@ class PubSubSerializationSchemaTest {
                 .isTrue();
         assertThat(attributes()).isEmpty();
         assertThat(message.orderingKey()).isNull();
+    }
+
+    /** An open schema encodes strings itself when Flink's would only do the same. */
+    @Test
+    void stringsAreEncodedAsTheSchemaSays() throws Exception {
+        String longText = "é".repeat(70_000);
+        for (Charset charset : List.of(StandardCharsets.UTF_8, StandardCharsets.UTF_16BE)) {
+            PubSubSerializationSchema<String> schema =
+                    PubSubSerializationSchema.payload(new SimpleStringSchema(charset));
+            schema.open(null);
+            for (String text : List.of("Zürich 😀 \ud800", "", longText, "short")) {
+                message.clear();
+                assertThat(schema.serialize(text, null, message)).isTrue();
+                int start = message.payloadOffset();
+                assertThat(
+                                Arrays.copyOfRange(
+                                        message.payload(), start, start + message.payloadLength()))
+                        .isEqualTo(text.getBytes(charset));
+            }
+            assertThatThrownBy(() -> schema.serialize(null, null, message))
+                    .isInstanceOf(NullPointerException.class);
+        }
     }
 
     @Test

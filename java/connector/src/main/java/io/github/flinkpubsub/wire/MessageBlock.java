@@ -20,8 +20,6 @@ public final class MessageBlock {
     private static final byte MESSAGE_TAG = 2 << 3 | 2;
     private static final byte DATA_TAG = 1 << 3 | 2;
     private static final byte ATTRIBUTE_TAG = 2 << 3 | 2;
-    private static final byte ATTRIBUTE_NAME_TAG = 1 << 3 | 2;
-    private static final byte ATTRIBUTE_VALUE_TAG = 2 << 3 | 2;
     private static final byte ORDERING_KEY_TAG = 5 << 3 | 2;
 
     private static final int LARGEST_KEPT_BYTES = 1 << 20;
@@ -70,32 +68,24 @@ public final class MessageBlock {
         byte[] target = data;
         int at = length;
         target[at++] = MESSAGE_TAG;
-        at = writeVarint(body, target, at);
+        at = MessageSizes.writeVarint(body, target, at);
 
         int payload = message.payloadLength();
         if (payload > 0) {
             target[at++] = DATA_TAG;
-            at = writeVarint(payload, target, at);
+            at = MessageSizes.writeVarint(payload, target, at);
             System.arraycopy(message.payload(), message.payloadOffset(), target, at, payload);
             at += payload;
         }
         for (int i = 0; i < message.attributeCount(); i++) {
-            int name = sizes.name(i);
-            int value = sizes.value(i);
             target[at++] = ATTRIBUTE_TAG;
-            at = writeVarint(MessageSizes.entry(name, value), target, at);
-            target[at++] = ATTRIBUTE_NAME_TAG;
-            at = writeVarint(name, target, at);
-            at = Utf8.write(message.attributeName(i), name, target, at);
-            target[at++] = ATTRIBUTE_VALUE_TAG;
-            at = writeVarint(value, target, at);
-            at = Utf8.write(message.attributeValue(i), value, target, at);
+            at = sizes.entries().write(i, target, at);
         }
         int key = sizes.orderingKey();
         int keyOffset = 0;
         if (key > 0) {
             target[at++] = ORDERING_KEY_TAG;
-            at = writeVarint(key, target, at);
+            at = MessageSizes.writeVarint(key, target, at);
             keyOffset = at;
             at = Utf8.write(message.orderingKey(), key, target, at);
         }
@@ -147,16 +137,5 @@ public final class MessageBlock {
         if ((count + 1) * STRIDE > index.length) {
             index = Arrays.copyOf(index, index.length * 2);
         }
-    }
-
-    private static int writeVarint(int value, byte[] target, int position) {
-        int at = position;
-        int rest = value;
-        while (rest >= 0x80) {
-            target[at++] = (byte) (rest | 0x80);
-            rest >>>= 7;
-        }
-        target[at++] = (byte) rest;
-        return at;
     }
 }

@@ -5,10 +5,7 @@ import io.github.flinkpubsub.OutgoingMessage;
 /** The lengths of a message's parts as UTF-8, which also tell whether it is within the limits. */
 final class MessageSizes {
 
-    private final int[] names = new int[MessageLimits.ATTRIBUTES];
-    private final int[] values = new int[MessageLimits.ATTRIBUTES];
-    private final String[] checkedNames = new String[MessageLimits.ATTRIBUTES];
-    private final String[] checkedValues = new String[MessageLimits.ATTRIBUTES];
+    private final AttributeEntries entries = new AttributeEntries();
     private int orderingKey;
     private int body;
 
@@ -32,7 +29,7 @@ final class MessageSizes {
         }
         int total = payload == 0 ? 0 : field(payload);
         for (int i = 0; i < attributes; i++) {
-            total += field(measureAttribute(message, i));
+            total += field(entries.measure(message, i));
         }
         orderingKey = 0;
         String key = message.orderingKey();
@@ -48,22 +45,13 @@ final class MessageSizes {
         return body;
     }
 
-    int name(int attribute) {
-        return names[attribute];
-    }
-
-    int value(int attribute) {
-        return values[attribute];
+    AttributeEntries entries() {
+        return entries;
     }
 
     /** 0 for none. */
     int orderingKey() {
         return orderingKey;
-    }
-
-    /** The length of an attribute's entry. */
-    static int entry(int name, int value) {
-        return field(name) + field(value);
     }
 
     /** The length of a number. */
@@ -76,55 +64,24 @@ final class MessageSizes {
     }
 
     /** The length of a field of so many bytes, with its tag and its length. */
-    private static int field(int bytes) {
+    static int field(int bytes) {
         return 1 + varint(bytes) + bytes;
     }
 
-    /**
-     * Names, and often values, are the same objects in message after message: what was checked at
-     * this place last time is not checked again.
-     */
-    private int measureAttribute(OutgoingMessage message, int i) throws InvalidMessageException {
-        String name = message.attributeName(i);
-        if (name != checkedNames[i]) {
-            names[i] = nameLength(name);
-            checkedNames[i] = name;
+    /** Writes a number; answers the position behind it. */
+    static int writeVarint(int value, byte[] target, int position) {
+        int at = position;
+        int rest = value;
+        while (rest >= 0x80) {
+            target[at++] = (byte) (rest | 0x80);
+            rest >>>= 7;
         }
-        String value = message.attributeValue(i);
-        if (value != checkedValues[i]) {
-            values[i] = valueLength(name, value);
-            checkedValues[i] = value;
-        }
-        return entry(names[i], values[i]);
+        target[at++] = (byte) rest;
+        return at;
     }
 
-    private static int nameLength(String name) throws InvalidMessageException {
-        int length = Utf8.length(name);
-        if (length < 0 || length > MessageLimits.ATTRIBUTE_NAME_BYTES) {
-            length(
-                    "the name of attribute '" + name + "'",
-                    name,
-                    MessageLimits.ATTRIBUTE_NAME_BYTES);
-        }
-        if (name.startsWith(MessageLimits.RESERVED_PREFIX)) {
-            throw new InvalidMessageException(
-                    "the name of attribute '" + name + "' starts with 'goog', which is reserved");
-        }
-        return length;
-    }
-
-    private static int valueLength(String name, String value) throws InvalidMessageException {
-        int length = Utf8.length(value);
-        if (length < 0 || length > MessageLimits.ATTRIBUTE_VALUE_BYTES) {
-            length(
-                    "the value of attribute '" + name + "'",
-                    value,
-                    MessageLimits.ATTRIBUTE_VALUE_BYTES);
-        }
-        return length;
-    }
-
-    private static int length(String field, String text, int limit) throws InvalidMessageException {
+    /** The length of a text within the limit. */
+    static int length(String field, String text, int limit) throws InvalidMessageException {
         int length = Utf8.length(text);
         if (length < 0) {
             throw new InvalidMessageException(

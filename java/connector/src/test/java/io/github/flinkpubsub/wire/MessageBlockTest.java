@@ -86,6 +86,38 @@ class MessageBlockTest {
         }
     }
 
+    /** The same objects come again and again, change one by one, and are refused in between. */
+    @Test
+    void attributesThatComeAgain() throws Exception {
+        Random random = new Random(12);
+        String[] names = {"a", "name", "é😀", "long".repeat(60)};
+        String[] values = {"", "v", "value".repeat(100), "\u0000é"};
+        String[] bad = {"x".repeat(1_025), "half \ud800"};
+        PublishRequest.Builder expected = PublishRequest.newBuilder();
+        Map<String, String> attributes = new LinkedHashMap<>();
+        for (int i = 0; i < 2_000; i++) {
+            if (random.nextInt(3) == 0) {
+                attributes.clear();
+                for (int a = random.nextInt(3); a >= 0; a--) {
+                    attributes.put(names[random.nextInt(4)], values[random.nextInt(4)]);
+                }
+            }
+            if (random.nextInt(4) == 0) {
+                OutgoingMessage refused = message("p");
+                attributes.forEach(refused::attribute);
+                refused.attribute(names[random.nextInt(4)], bad[random.nextInt(2)]);
+                assertThatThrownBy(() -> block.measure(refused))
+                        .isInstanceOf(InvalidMessageException.class);
+            }
+            add(message("p").attributes(attributes), 0);
+            expected.addMessages(
+                    PubsubMessage.newBuilder()
+                            .setData(ByteString.copyFromUtf8("p"))
+                            .putAllAttributes(attributes));
+        }
+        assertThat(decoded()).isEqualTo(expected.build());
+    }
+
     @Test
     void aPartOfAnArray() throws Exception {
         add(new OutgoingMessage().payload(new byte[] {1, 2, 3, 4}, 1, 2), 0);
