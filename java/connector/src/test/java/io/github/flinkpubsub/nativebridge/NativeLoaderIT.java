@@ -211,7 +211,7 @@ class NativeLoaderIT {
                 classes.connectorClass(Class.forName(peer)).getDeclaredMethod("open", byte[].class);
         open.setAccessible(true);
         try {
-            return (long) open.invoke(null, (Object) encode.invoke(built));
+            return (long) open.invoke(null, encode.invoke(built));
         } catch (InvocationTargetException e) {
             throw e.getCause();
         }
