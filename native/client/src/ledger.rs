@@ -8,13 +8,16 @@
 //!
 //! No clock, no socket, no lock: times come as milliseconds from the caller, requests go out as [`IdSet`]s.
 
+mod batch;
+
+use self::batch::{Batch, Meta};
 use crate::held::{HeldTable, held_hash};
 use crate::ids::{self, IdSet, Splitter};
 use crate::lease::{HoldTimes, MIN_LEASE, Millis};
 use crate::order::{KeyOrder, Keyed};
 use crate::unconfirmed::Lease;
 use bytes::Bytes;
-use hashbrown::{DefaultHashBuilder, HashMap, HashSet};
+use hashbrown::DefaultHashBuilder;
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::BuildHasher;
 use std::ops::Range;
@@ -46,7 +49,7 @@ pub enum LedgerError {
 pub struct Expired {
     /// Number of messages.
     pub messages: u64,
-    /// The first of them that was not fetched.
+    /// The first of them that was not fetched, of an ordered ledger.
     pub first_unfetched: Option<u64>,
 }
 
@@ -66,125 +69,6 @@ pub struct LedgerCounts {
     pub redeliveries: u64,
     /// Messages whose lease ran out at the ceiling.
     pub expired: u64,
-}
-
-#[derive(Debug)]
-struct Meta {
-    ack_end: u32,
-    id_end: u32,
-    size: u32,
-    hash: u32,
-}
-
-/// What only few batches need.
-#[derive(Debug, Default)]
-struct Odd {
-    /// Messages that were settled one by one, by index.
-    dead: Vec<u64>,
-    /// Newer ack ids than those of the batch, by index.
-    newest: HashMap<u32, Box<[u8]>>,
-    /// Of `dead`, those that are emitted all the same, by index: a redelivery is held in their place.
-    replayed: HashSet<u32>,
-}
-
-/// The messages of one response.
-#[derive(Debug, Default)]
-struct Batch {
-    first: u64,
-    ack_ids: Bytes,
-    message_ids: Vec<u8>,
-    metas: Vec<Meta>,
-    settled: usize,
-    odd: Option<Box<Odd>>,
-    received: Millis,
-    lease: Millis,
-}
-
-impl Batch {
-    fn end(&self) -> u64 {
-        self.first + self.metas.len() as u64
-    }
-
-    fn index(&self, sequence: u64) -> usize {
-        (sequence - self.first) as usize
-    }
-
-    fn message_id(&self, index: usize) -> &[u8] {
-        let start = if index == 0 {
-            0
-        } else {
-            self.metas[index - 1].id_end
-        };
-        &self.message_ids[start as usize..self.metas[index].id_end as usize]
-    }
-
-    fn has_message_id(&self, index: usize) -> bool {
-        !self.message_id(index).is_empty()
-    }
-
-    fn ack_id(&self, index: usize) -> &[u8] {
-        let start = if index == 0 {
-            0
-        } else {
-            self.metas[index - 1].ack_end
-        };
-        ids::decode_id(&self.ack_ids[start as usize..self.metas[index].ack_end as usize])
-    }
-
-    fn is_dead(&self, index: usize) -> bool {
-        self.odd.as_ref().is_some_and(|odd| {
-            odd.dead
-                .get(index / 64)
-                .is_some_and(|word| word >> (index % 64) & 1 == 1)
-        })
-    }
-
-    fn is_replayed(&self, index: usize) -> bool {
-        let odd = self.odd.as_ref();
-        odd.is_some_and(|odd| odd.replayed.contains(&(index as u32)))
-    }
-
-    fn set_dead(&mut self, index: usize) {
-        let words = self.metas.len().div_ceil(64).max(index / 64 + 1);
-        let odd = self.odd.get_or_insert_default();
-        if odd.dead.len() < words {
-            odd.dead.resize(words, 0);
-        }
-        odd.dead[index / 64] |= 1 << (index % 64);
-        odd.newest.remove(&(index as u32));
-        self.settled += 1;
-    }
-
-    /// Hands the live ids of `range` to the splitter.
-    fn collect(&self, range: Range<usize>, splitter: &mut Splitter) {
-        let end = |i: usize| self.metas[i].ack_end as usize;
-        let Some(odd) = &self.odd else {
-            splitter.run(
-                &self.ack_ids,
-                range.clone(),
-                self.first + range.start as u64,
-                end,
-            );
-            return;
-        };
-        let mut from = range.start;
-        for i in range.clone() {
-            let newest = odd.newest.get(&(i as u32));
-            if newest.is_some() || self.is_dead(i) {
-                splitter.run(&self.ack_ids, from..i, self.first + from as u64, end);
-                from = i + 1;
-            }
-            if let Some(id) = newest {
-                splitter.one(id, self.first + i as u64);
-            }
-        }
-        splitter.run(
-            &self.ack_ids,
-            from..range.end,
-            self.first + from as u64,
-            end,
-        );
-    }
 }
 
 #[derive(Debug)]
@@ -540,6 +424,10 @@ impl Ledger {
     }
 
     /// Frees what is no longer leased at `now`.
+    ///
+    /// What an ordered ledger has and Java does not is only told. The caller has to give it back together with all that
+    /// follows, see [`Ledger::nack_from`]: it may have come again, and be leased anew under an id that would otherwise stay
+    /// with us while what follows it comes first.
     pub fn expire(&mut self, now: Millis) -> Expired {
         let mut expired = Expired::default();
         let start = self
@@ -551,13 +439,15 @@ impl Ledger {
             }
             let from = self.batches[at].index(self.decided.max(self.batches[at].first));
             for index in from..self.batches[at].metas.len() {
-                if !self.batches[at].is_dead(index) {
+                if self.batches[at].is_dead(index) {
+                    continue;
+                }
+                expired.messages += 1;
+                let sequence = self.batches[at].first + index as u64;
+                if self.order.is_some() && sequence >= self.fetched {
+                    expired.first_unfetched.get_or_insert(sequence);
+                } else {
                     self.kill(at, index);
-                    expired.messages += 1;
-                    let sequence = self.batches[at].first + index as u64;
-                    if sequence >= self.fetched {
-                        expired.first_unfetched.get_or_insert(sequence);
-                    }
                 }
             }
         }
@@ -618,12 +508,7 @@ impl Ledger {
             Some(at) => &mut self.batches[at],
             None => newest,
         };
-        let held = batch.index(sequence) as u32;
-        batch
-            .odd
-            .get_or_insert_default()
-            .newest
-            .insert(held, ack_id);
+        batch.set_newest(batch.index(sequence), ack_id);
     }
 
     /// What is held as `sequence` came again and is emitted again: from now on the redelivery is held in its place.
@@ -642,9 +527,7 @@ impl Ledger {
         if sequence >= self.decided {
             self.outstanding.messages -= 1;
             self.outstanding.bytes -= u64::from(meta.size);
-            batch.set_dead(index);
-            let odd = batch.odd.get_or_insert_default();
-            odd.replayed.insert(index as u32);
+            batch.set_replayed(index);
         }
     }
 

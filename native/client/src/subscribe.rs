@@ -4,11 +4,13 @@
 //! network, but for [`Subscriber::fetch`], which waits for messages, and [`Subscriber::close`]; both are bounded.
 
 mod acks;
+mod buffer;
 mod confirm;
 mod counters;
 mod fetch;
 mod options;
 mod pending;
+mod requests;
 mod split;
 mod stream;
 

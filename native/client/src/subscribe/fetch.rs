@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::split::{Response, Split};
+use super::buffer::Response;
+use super::split::Split;
 use crate::error::Error;
 use crate::scan::{self, Received, Span};
 

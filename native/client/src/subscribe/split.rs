@@ -1,98 +1,25 @@
 //! One split: a consumer of one subscription. Its streams put responses into the buffer, Java takes them out, and the
 //! ledger knows what became of them.
 
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use bytes::Bytes;
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::Notify;
 
 use super::Shared;
 use super::acks::AckCaller;
+use super::buffer::{Buffer, Response};
 use super::counters::Counters;
 use super::options::SubscriberOptions;
-use super::pending::{Guard, Pending};
+use super::pending::Pending;
 use crate::clock::Clock;
 use crate::connect::Connection;
 use crate::error::Error;
-use crate::ids::IdSet;
 use crate::lease::{LeasePolicy, Millis};
 use crate::ledger::{Ledger, Totals};
 use crate::scan::{self, ScanError};
-use crate::unconfirmed::{Lease, UnconfirmedAcks};
-
-/// A response on its way from the wire to Java.
-#[derive(Debug)]
-pub(crate) struct Response {
-    pub frames: Vec<Bytes>,
-    pub len: usize,
-    pub messages: u32,
-    pub received: Millis,
-    pub lease: Millis,
-    /// The sequence number of its first message, once the ledger has it.
-    pub first: Option<u64>,
-}
-
-impl Response {
-    /// Whether its sequence numbers come right after those of `last`. One fetch has one first number, so only such
-    /// responses may share it: what was dropped or given back between two others has left a gap.
-    pub(crate) fn follows(&self, last: &Response) -> bool {
-        match (last.first, self.first) {
-            (None, None) => true,
-            (Some(first), Some(next)) => first + u64::from(last.messages) == next,
-            _ => false,
-        }
-    }
-
-    fn contiguous(&mut self) -> Bytes {
-        if self.frames.len() != 1 {
-            self.frames = vec![Bytes::from(self.frames.concat())];
-        }
-        self.frames[0].clone()
-    }
-}
-
-/// What a split has received and Java has not fetched.
-#[derive(Debug, Default)]
-pub(crate) struct Buffer {
-    pub responses: VecDeque<Response>,
-    pub bytes: u64,
-    pub messages: u64,
-    /// Of `messages`, those that the ledger does not know yet.
-    pub unregistered: u64,
-    pub paused: bool,
-    pub closed: bool,
-    /// Whether the split waits in the subscriber's line of splits to fetch from.
-    pub in_line: bool,
-    /// Responses were taken out and are not in the ledger yet. Sequence numbers follow the order of fetching, so nothing
-    /// behind them may be registered meanwhile.
-    pub fetching: bool,
-    /// What is to be given back once the running fetch has ended, see [`Split::give_back_held`].
-    give_back: Option<(bool, Guard)>,
-}
-
-impl Buffer {
-    pub(crate) fn push(&mut self, response: Response) {
-        self.bytes += response.len as u64;
-        self.messages += u64::from(response.messages);
-        if response.first.is_none() {
-            self.unregistered += u64::from(response.messages);
-        }
-        self.responses.push_back(response);
-    }
-
-    pub(crate) fn pop(&mut self) -> Option<Response> {
-        let response = self.responses.pop_front()?;
-        self.bytes -= response.len as u64;
-        self.messages -= u64::from(response.messages);
-        if response.first.is_none() {
-            self.unregistered -= u64::from(response.messages);
-        }
-        Some(response)
-    }
-}
+use crate::unconfirmed::UnconfirmedAcks;
 
 /// See the module.
 #[derive(Debug)]
@@ -118,7 +45,7 @@ pub(crate) struct Split {
     reopen: AtomicBool,
     pub clock: Clock,
     /// Fails with what a task of this split panics with.
-    owner: Weak<Shared>,
+    pub owner: Weak<Shared>,
 }
 
 impl Split {
@@ -166,7 +93,7 @@ impl Split {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn unconfirmed(&self) -> MutexGuard<'_, UnconfirmedAcks> {
+    pub(super) fn unconfirmed(&self) -> MutexGuard<'_, UnconfirmedAcks> {
         let lock = self.unconfirmed.lock();
         lock.unwrap_or_else(PoisonError::into_inner)
     }
@@ -472,123 +399,6 @@ impl Split {
             .collect();
         buffer.bytes -= bytes;
         buffer.messages -= messages;
-    }
-
-    /// Without an owner there is nobody left whom the task could concern.
-    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        if let Some(owner) = self.owner.upgrade() {
-            owner.spawn(task);
-        }
-    }
-
-    /// Extends leases. Of messages whose ack is under way (not `held`) it may well be refused, for the ack may come first.
-    fn spawn_extend(self: &Arc<Self>, set: IdSet, seconds: u32, held: bool) {
-        let split = Arc::clone(self);
-        let pending = self.acks.pending.begin();
-        self.spawn(async move {
-            // Half a lease later the next extension is better than this one.
-            let limit = Duration::from_secs(u64::from(seconds)) / 2;
-            let answer = split.acks.extend(&set, seconds, limit).await;
-            split.counters.extensions.add(answer.confirmed);
-            if let Some(error) = answer.error.filter(|_| held) {
-                let messages = answer.failed.len();
-                tracing::warn!(subscription = %split.subscription, messages, %error, "leases were not extended");
-            }
-            drop(pending);
-        });
-    }
-
-    /// Acks of messages that came again while their ack was under way. To be called after registrations.
-    pub(crate) fn send_late_acks(self: &Arc<Self>) {
-        let late = self.ledger().late_acks();
-        if late.is_empty() {
-            return;
-        }
-        let lease = self.arriving();
-        for set in late {
-            let number = self.ack_sent(&set, lease);
-            let split = Arc::clone(self);
-            let pending = self.acks.pending.begin();
-            self.spawn(async move {
-                split.acks.acknowledge(&set).await;
-                split.unconfirmed().answered(number);
-                drop(pending);
-            });
-        }
-    }
-
-    /// The lease of what arrives now.
-    fn arriving(&self) -> Lease {
-        let received = self.clock.now();
-        let until = received + self.lease();
-        Lease { received, until }
-    }
-
-    fn ack_sent(&self, set: &IdSet, lease: Lease) -> u64 {
-        self.unconfirmed()
-            .sent(set.clone(), lease, self.clock.now())
-    }
-
-    /// Acks everything sealed at or below `checkpoint`, in several requests; each receiver gets the error of one, when
-    /// it is answered.
-    pub(crate) fn complete(
-        self: &Arc<Self>,
-        checkpoint: i64,
-    ) -> Vec<oneshot::Receiver<Option<Error>>> {
-        let arriving = self.arriving();
-        let acks: Vec<(IdSet, Lease)> = {
-            let mut ledger = self.ledger();
-            let sets = ledger.complete(checkpoint, arriving.received);
-            let with_lease = |set: IdSet| {
-                let lease = ledger.lease_of(&set);
-                (set, lease.unwrap_or(arriving))
-            };
-            sets.into_iter().map(with_lease).collect()
-        };
-        acks.into_iter()
-            .map(|(set, lease)| {
-                self.counters.acks_requested.add(set.len() as u64);
-                let number = self.ack_sent(&set, lease);
-                let (answered, receiver) = oneshot::channel();
-                let split = Arc::clone(self);
-                let pending = self.acks.pending.begin();
-                self.spawn(async move {
-                    let answer = split.acks.acknowledge(&set).await;
-                    split.unconfirmed().answered(number);
-                    split.counters.acks_confirmed.add(answer.confirmed);
-                    split.counters.acks_failed.add(answer.failed.len() as u64);
-                    if let Some(error) = &answer.error {
-                        let messages = answer.failed.len();
-                        tracing::warn!(subscription = %split.subscription, messages, %error, "acks failed, their messages will come again");
-                    }
-                    split.ledger().settle(&set);
-                    split.changed.notify_waiters();
-                    let failed = !answer.failed.is_empty();
-                    // Nobody may be waiting for it.
-                    let _ = answered.send(answer.error.filter(|_| failed));
-                    drop(pending);
-                });
-                receiver
-            })
-            .collect()
-    }
-
-    /// Gives back each set.
-    pub(crate) fn spawn_nacks(self: &Arc<Self>, sets: Vec<IdSet>) {
-        for set in sets {
-            self.counters.nacked.add(set.len() as u64);
-            let split = Arc::clone(self);
-            let pending = self.acks.pending.begin();
-            self.spawn(async move {
-                let answer = split.acks.nack(&set).await;
-                if let Some(error) = answer.error {
-                    let messages = answer.failed.len();
-                    tracing::debug!(subscription = %split.subscription, messages, %error, "nacks failed, their leases will run out");
-                }
-                drop(pending);
-            });
-        }
-        self.changed.notify_waiters();
     }
 
     /// Stops the streams; nothing is fetched any more.

@@ -7,7 +7,8 @@ use bytes::{Bytes, BytesMut};
 use tokio::time::Instant;
 
 use super::Shared;
-use super::split::{Response, Split};
+use super::buffer::Response;
+use super::split::Split;
 use crate::connect::Windows;
 use crate::error::Error;
 use crate::grpc::{self, DEFAULT_MAX_MESSAGE, RequestSender, ResponseStream, Routing, WireMessage};
