@@ -6,7 +6,7 @@ CARGO ?= cargo
 
 gradle = $(GRADLE) $(GRADLE_FLAGS) -p java
 
-.PHONY: help tools native demo jar test test-rust test-java test-interop test-conformance test-cluster pstest soak bench fmt lint
+.PHONY: help tools native demo jar dist dist-twice test test-rust test-java test-interop test-conformance test-cluster pstest soak bench fmt lint
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -22,6 +22,16 @@ native: tools ## build the native library and the embedded server
 jar: native ## build the connector jar for this machine; the last line is its path
 	$(gradle) :connector:jar
 	@ls -1t $(CURDIR)/java/connector/build/libs/flink-connector-pubsub-native-*.jar | head -n 1
+
+dist: tools ## build the release jar for Linux on x86_64 and aarch64 into dist/, and check it
+	packaging/native
+	packaging/notices.py target/dist
+	rm -f dist/*.jar
+	$(gradle) :connector:distJar
+	packaging/check dist/flink-connector-pubsub-native-*.jar
+
+dist-twice: ## build the release jar once more from a clean clone, and compare the bytes
+	packaging/twice
 
 demo: native ## run a Flink job on real records against the embedded server
 	@$(gradle) :datastream:demo
@@ -44,9 +54,9 @@ test-conformance: native pstest ## run the same scenarios with Google's clients 
 	$(gradle) :conformance:classpath
 	tests/conformance/run
 
-test-cluster: native ## run the example jobs on a standalone Flink cluster, and kill its processes
+test-cluster: native ## run the example jobs on a standalone Flink cluster, and kill its processes (CONNECTOR_JAR=…: with that jar)
 	@if python3 -m pip --version >/dev/null 2>&1; then \
-		tests/cluster/flink && $(gradle) :cluster:integrationTest; \
+		tests/cluster/flink && $(gradle) :cluster:integrationTest $(if $(CONNECTOR_JAR),-PconnectorJar=$(abspath $(CONNECTOR_JAR))); \
 	elif [ "$$CI" = true ]; then \
 		echo "python3 with pip is missing: the tests on a cluster fetch Flink with it" >&2; exit 1; \
 	else \
