@@ -24,6 +24,9 @@ import org.apache.flink.api.common.serialization.SimpleStringSchema;
 import org.apache.flink.api.common.state.CheckpointListener;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.configuration.RestartStrategyOptions;
+import org.apache.flink.runtime.state.FunctionInitializationContext;
+import org.apache.flink.runtime.state.FunctionSnapshotContext;
+import org.apache.flink.streaming.api.checkpoint.CheckpointedFunction;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -35,6 +38,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.BitSet;
 import java.util.Collections;
 import java.util.HashMap;
@@ -43,8 +47,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
+
+import javax.annotation.Nullable;
 
 /** Many messages to many topics while everything goes wrong, in an order that a seed decides. */
 class SinkSoakIT {
@@ -64,6 +71,10 @@ class SinkSoakIT {
     private static final int POISON = 499;
 
     private static final Set<Integer> rejected = Collections.synchronizedSet(new HashSet<>());
+
+    /** By attempt that failed: the last number before its last completed checkpoint. */
+    private static final Map<Integer, Long> covered = new ConcurrentHashMap<>();
+
     private static final List<Long> memory = Collections.synchronizedList(new ArrayList<>());
 
     private PubSubEmulator server;
@@ -71,6 +82,7 @@ class SinkSoakIT {
     @BeforeEach
     void startServer() throws Exception {
         rejected.clear();
+        covered.clear();
         memory.clear();
         server = PubSubEmulator.start();
         for (int i = MISSING_TOPICS; i < TOPICS; i++) {
@@ -184,6 +196,8 @@ class SinkSoakIT {
     private void check(int messages) {
         BitSet arrived = new BitSet(messages);
         int[] attempts = new int[TASK_FAILURES + 1];
+        int[] first = new int[TASK_FAILURES + 1];
+        Arrays.fill(first, messages);
         for (int topic = 0; topic < TOPICS; topic++) {
             // Numbers by key and attempt; a message whose answer was lost may be there twice.
             Map<String, Integer> last = new HashMap<>();
@@ -197,6 +211,7 @@ class SinkSoakIT {
                 assertThat(text).doesNotContain("poison");
                 arrived.set(number);
                 attempts[attempt]++;
+                first[attempt] = Math.min(first[attempt], number);
                 seen[attempt] = seen[attempt] == null ? new BitSet() : seen[attempt];
                 if (!seen[attempt].get(number)) {
                     seen[attempt].set(number);
@@ -215,7 +230,11 @@ class SinkSoakIT {
         arrived.flip(0, messages);
         assertThat(arrived.stream().boxed().collect(Collectors.toSet())).isEqualTo(poison);
         assertThat(attempts).as("messages of each attempt").doesNotContain(0);
-        assertThat(attempts[TASK_FAILURES]).as("of the last attempt").isLessThan(messages / 2);
+        for (int attempt = 1; attempt <= TASK_FAILURES; attempt++) {
+            assertThat((long) first[attempt])
+                    .as("the first number of attempt " + attempt)
+                    .isGreaterThan(covered.get(attempt - 1));
+        }
     }
 
     /** In the order of publishing. */
@@ -258,31 +277,44 @@ class SinkSoakIT {
      * "number:attempt:", and the poison; fails in each attempt but the last, after a checkpoint.
      */
     private static final class Attempt extends RichMapFunction<Long, String>
-            implements CheckpointListener {
+            implements CheckpointedFunction, CheckpointListener {
 
         private static final long serialVersionUID = 1L;
 
         private final int messages;
+        private final Map<Long, Long> numbers = new HashMap<>();
 
-        private transient boolean checkpointed;
+        private long last = -1;
+
+        @Nullable private Long checkpointed;
 
         Attempt(int messages) {
             this.messages = messages;
         }
 
         @Override
+        public void initializeState(FunctionInitializationContext context) {}
+
+        @Override
+        public void snapshotState(FunctionSnapshotContext context) {
+            numbers.put(context.getCheckpointId(), last);
+        }
+
+        @Override
         public void notifyCheckpointComplete(long checkpoint) {
-            checkpointed = true;
+            checkpointed = numbers.get(checkpoint);
         }
 
         @Override
         public String map(Long number) throws IOException {
             int attempt = getRuntimeContext().getTaskInfo().getAttemptNumber();
-            if (checkpointed
+            if (checkpointed != null
                     && attempt < TASK_FAILURES
                     && number >= (attempt + 1L) * messages / (TASK_FAILURES + 1)) {
+                covered.put(attempt, checkpointed);
                 throw new IllegalStateException("a failure on purpose");
             }
+            last = number;
             if (number % (messages / 50) == 0) {
                 memory.add(ProcessMemory.besideTheHeap());
             }

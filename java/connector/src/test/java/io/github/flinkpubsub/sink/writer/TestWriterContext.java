@@ -12,6 +12,7 @@ import org.apache.flink.metrics.groups.SinkWriterMetricGroup;
 import org.apache.flink.metrics.testutils.MetricListener;
 import org.apache.flink.runtime.metrics.groups.MetricsGroupTestUtils;
 import org.apache.flink.streaming.runtime.tasks.TestProcessingTimeService;
+import org.apache.flink.util.SimpleUserCodeClassLoader;
 import org.apache.flink.util.UserCodeClassLoader;
 
 import java.util.OptionalLong;
@@ -63,7 +64,7 @@ final class TestWriterContext implements WriterInitContext {
 
     @Override
     public UserCodeClassLoader getUserCodeClassLoader() {
-        throw new UnsupportedOperationException();
+        return SimpleUserCodeClassLoader.create(getClass().getClassLoader());
     }
 
     @Override
