@@ -93,10 +93,7 @@ final class SubscriptionSetup {
                 missing.add(subscription);
                 checkPlanned(subscription, options);
             } else if (e.status() == Status.PERMISSION_DENIED) {
-                LOG.warn(
-                        "{} cannot be looked at before the start, for want of the permission"
-                                + " pubsub.subscriptions.get; it is read unchecked",
-                        subscription);
+                warnUnchecked(subscription);
             } else {
                 problem(subscription, "cannot be looked at: " + e.getMessage(), e);
             }
@@ -207,11 +204,35 @@ final class SubscriptionSetup {
                     created ? "Created {} with {}" : "{} exists already, not created with {}",
                     subscription,
                     options);
+            if (!created) {
+                lookAgain(subscription);
+            }
         } catch (PubSubException e) {
             problem(subscription, "cannot be created: " + e.getMessage(), e);
         } catch (IOException e) {
             problem(subscription, "cannot be created: " + e.getMessage(), null);
         }
+    }
+
+    /** It was not there before, or could not be looked at. */
+    private void lookAgain(SubscriptionDestination subscription) throws IOException {
+        try {
+            Map<String, String> settings = admin.describeSubscription(subscription.path());
+            described.put(subscription, settings);
+            check(subscription, settings);
+        } catch (PubSubException e) {
+            if (e.status() != Status.PERMISSION_DENIED) {
+                throw e;
+            }
+            warnUnchecked(subscription);
+        }
+    }
+
+    private static void warnUnchecked(SubscriptionDestination subscription) {
+        LOG.warn(
+                "{} cannot be looked at before the start, for want of the permission"
+                        + " pubsub.subscriptions.get; it is read unchecked",
+                subscription);
     }
 
     private void move(SubscriptionDestination subscription) {

@@ -22,6 +22,9 @@ final class FakeAdmin implements Admin {
     /** What calls fail with, by {@code method name}. */
     final Map<String, Status> failures = new HashMap<>();
 
+    /** The same, for the first such call alone. */
+    final Map<String, Status> failuresOnce = new HashMap<>();
+
     boolean closed;
 
     /** Adds a subscription with the service's defaults, but for these settings. */
@@ -42,7 +45,9 @@ final class FakeAdmin implements Admin {
 
     private void call(String method, String name, String rest) throws PubSubException {
         calls.add((method + " " + name.substring(name.lastIndexOf('/') + 1) + rest));
-        Status failure = failures.get(method + " " + name.substring(name.lastIndexOf('/') + 1));
+        String key = method + " " + name.substring(name.lastIndexOf('/') + 1);
+        Status once = failuresOnce.remove(key);
+        Status failure = once != null ? once : failures.get(key);
         if (failure != null) {
             throw new PubSubException(failure, name, "told to fail");
         }

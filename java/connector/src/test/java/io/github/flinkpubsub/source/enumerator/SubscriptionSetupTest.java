@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.github.flinkpubsub.ConnectionOptions;
+import io.github.flinkpubsub.LogCapture;
 import io.github.flinkpubsub.PubSubException;
 import io.github.flinkpubsub.PubSubException.Status;
 import io.github.flinkpubsub.SubscriptionDestination;
@@ -22,6 +23,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 class SubscriptionSetupTest {
 
@@ -134,7 +136,15 @@ class SubscriptionSetupTest {
     void whatCanBeChangedIsKept() throws Exception {
         admin.with(A.path(), "message-retention-ms", "1").with(B.path());
         createOptions.put(A, options().messageRetention(java.time.Duration.ofHours(1)).build());
-        run();
+        try (LogCapture log = LogCapture.of(SubscriptionSetup.class)) {
+            run();
+            assertThat(log.lines())
+                    .containsExactly(
+                            "INFO "
+                                    + A
+                                    + " exists and keeps its settings: [message-retention-ms is 1,"
+                                    + " not 3600000]");
+        }
         assertThat(admin.calls).containsExactly("describe a", "describe b");
         assertThat(admin.subscriptions.get(A.path())).containsEntry("message-retention-ms", "1");
     }
@@ -143,7 +153,14 @@ class SubscriptionSetupTest {
     void anIdentityThatMayOnlyPullGoesOn() throws Exception {
         admin.with(A.path()).with(B.path());
         admin.failures.put("describe a", Status.PERMISSION_DENIED);
-        run();
+        try (LogCapture log = LogCapture.of(SubscriptionSetup.class)) {
+            run();
+            assertThat(log.lines()).hasSize(1);
+            assertThat(log.lines().get(0))
+                    .startsWith("WARN " + A)
+                    .contains("pubsub.subscriptions.get")
+                    .endsWith("it is read unchecked");
+        }
         assertThat(admin.calls).containsExactly("describe a", "describe b");
     }
 
@@ -190,5 +207,64 @@ class SubscriptionSetupTest {
                         "seek a 1970-01-01T00:00:00Z",
                         "seek a projects/p/snapshots/snap",
                         "seek a projects/q/snapshots/snap");
+    }
+
+    private List<String> warnings() throws Exception {
+        try (LogCapture log = LogCapture.of(SubscriptionSetup.class)) {
+            run(B);
+            return log.lines().stream()
+                    .filter(line -> line.startsWith("WARN"))
+                    .collect(Collectors.toList());
+        }
+    }
+
+    @Test
+    void aWayBackWarnsWhereNothingIsRetained() throws Exception {
+        List<StartPosition> back =
+                List.of(
+                        StartPosition.earliestRetained(),
+                        StartPosition.fromTimestamp(NOW.minusSeconds(1)));
+        for (StartPosition start : back) {
+            position = start;
+            admin.with(A.path()).with(B.path());
+            assertThat(warnings())
+                    .containsExactly(
+                            "WARN "
+                                    + A
+                                    + " retains no acknowledged messages, and neither does its"
+                                    + " topic: the start position "
+                                    + start
+                                    + " brings back none of them");
+            admin.with(A.path(), "retain-acked-messages", "true");
+            assertThat(warnings()).isEmpty();
+            admin.with(A.path(), "topic-message-retention-ms", "600000");
+            assertThat(warnings()).isEmpty();
+        }
+        for (StartPosition start :
+                List.of(
+                        StartPosition.latest(),
+                        StartPosition.continueFromSubscription(),
+                        StartPosition.fromTimestamp(NOW.plusSeconds(1)))) {
+            position = start;
+            admin.with(A.path());
+            assertThat(warnings()).isEmpty();
+        }
+    }
+
+    @Test
+    void oneThatAnotherCreatesMeanwhileIsCheckedAsWell() {
+        admin.with(A.path(), "topic", "projects/p/topics/another").with(B.path());
+        createOptions.put(A, options().build());
+        // It is not there yet when it is looked at.
+        admin.failuresOnce.put("describe a", Status.NOT_FOUND);
+        assertThat(failure())
+                .hasMessageContaining(
+                        A + " exists and belongs to the topic projects/p/topics/another");
+        assertThat(admin.calls)
+                .containsExactly(
+                        "describe a",
+                        "describe b",
+                        "create a {topic=projects/p/topics/t}",
+                        "describe a");
     }
 }
