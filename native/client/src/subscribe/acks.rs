@@ -18,8 +18,6 @@ use crate::retry::{self, Backoff, BackoffPolicy};
 const ACKNOWLEDGE: &str = "/google.pubsub.v1.Subscriber/Acknowledge";
 const MODIFY_ACK_DEADLINE: &str = "/google.pubsub.v1.Subscriber/ModifyAckDeadline";
 
-/// One attempt.
-const CALL_TIMEOUT: Duration = Duration::from_secs(20);
 /// All attempts at one ack or nack: after the longest lease that the service knows, it has no use.
 const ACK_LIMIT: Duration = Duration::from_secs(600);
 /// Calls of either kind under way at once, of one split.
@@ -46,6 +44,8 @@ pub(crate) struct Answer {
 pub(crate) struct AckCaller {
     connection: Connection,
     subscription: Arc<str>,
+    /// Of one attempt.
+    timeout: Duration,
     acks: Semaphore,
     /// Leases have permits of their own, so that acks which the service does not answer cannot let leases lapse.
     deadlines: Semaphore,
@@ -56,10 +56,11 @@ pub(crate) struct AckCaller {
 }
 
 impl AckCaller {
-    pub(crate) fn new(connection: Connection, subscription: Arc<str>) -> Self {
+    pub(crate) fn new(connection: Connection, subscription: Arc<str>, timeout: Duration) -> Self {
         Self {
             connection,
             subscription,
+            timeout,
             acks: Semaphore::new(CALLS),
             deadlines: Semaphore::new(CALLS),
             pending: Arc::default(),
@@ -121,7 +122,7 @@ impl AckCaller {
             let attempt = async {
                 let _permit = calls.acquire().await;
                 let routing = Routing::new("subscription", &self.subscription);
-                let timeout = CALL_TIMEOUT.min(limit);
+                let timeout = self.timeout.min(limit);
                 grpc::unary(&self.connection, path, routing, message(left), timeout).await
             };
             let result = tokio::select! {

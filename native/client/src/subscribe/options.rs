@@ -31,6 +31,8 @@ pub struct SubscriberOptions {
     pub idle_stream_timeout: Duration,
     /// A subscriber that could not connect even once for so long fails.
     pub connect_limit: Duration,
+    /// One attempt at an Acknowledge or ModifyAckDeadline.
+    pub request_timeout: Duration,
 }
 
 impl Default for SubscriberOptions {
@@ -47,6 +49,7 @@ impl Default for SubscriberOptions {
             client_id_prefix: "flink".to_owned(),
             idle_stream_timeout: Duration::from_secs(300),
             connect_limit: Duration::from_secs(20),
+            request_timeout: Duration::from_secs(20),
         }
     }
 }
@@ -113,6 +116,12 @@ impl SubscriberOptions {
                 "order per key needs a single stream",
             ));
         }
+        if let Some(limit) = options.take_millis("connect-limit-ms", 1..=u64::MAX)? {
+            taken.connect_limit = limit;
+        }
+        if let Some(timeout) = options.take_millis("request-timeout-ms", 1..=u64::MAX)? {
+            taken.request_timeout = timeout;
+        }
         if let Some(prefix) = options.take("client-id-prefix") {
             taken.client_id_prefix = prefix;
         }
@@ -145,6 +154,8 @@ mod tests {
             ("max-records-per-fetch", "13"),
             ("ordering", "none"),
             ("client-id-prefix", "job"),
+            ("connect-limit-ms", "14"),
+            ("request-timeout-ms", "15"),
         ])
         .unwrap();
         let expected = SubscriberOptions {
@@ -160,6 +171,8 @@ mod tests {
             max_records_per_fetch: 13,
             ordering: false,
             client_id_prefix: "job".to_owned(),
+            connect_limit: Duration::from_millis(14),
+            request_timeout: Duration::from_millis(15),
             ..SubscriberOptions::default()
         };
         assert_eq!(options, expected);

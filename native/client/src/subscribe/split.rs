@@ -59,11 +59,13 @@ impl Split {
         owner: Weak<Shared>,
     ) -> Self {
         let subscription: Arc<str> = subscription.into();
+        let request_timeout = options.request_timeout;
         Self {
             number,
             acks: Arc::new(AckCaller::new(
                 connection.clone(),
                 Arc::clone(&subscription),
+                request_timeout,
             )),
             connection,
             counters,
