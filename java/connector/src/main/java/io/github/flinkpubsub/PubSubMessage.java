@@ -25,6 +25,12 @@ public interface PubSubMessage {
     int payloadSize();
 
     /**
+     * The whole message as a {@code google.pubsub.v1.PubsubMessage} in the form of protobuf,
+     * without copying it, read-only; as short-lived as this view.
+     */
+    ByteBuffer encoded();
+
+    /**
      * All attributes, decoded at each call into a new map that may be kept; empty when there are
      * none.
      */

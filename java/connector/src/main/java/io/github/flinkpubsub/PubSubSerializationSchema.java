@@ -4,10 +4,12 @@ import io.github.flinkpubsub.wire.MessageLimits;
 
 import org.apache.flink.annotation.PublicEvolving;
 import org.apache.flink.api.common.serialization.SerializationSchema;
+import org.apache.flink.api.common.serialization.SimpleStringSchema;
 import org.apache.flink.api.connector.sink2.SinkWriter;
 import org.apache.flink.util.function.SerializableFunction;
 
 import java.io.Serializable;
+import java.nio.charset.StandardCharsets;
 import java.util.Map;
 
 /**
@@ -39,6 +41,35 @@ public interface PubSubSerializationSchema<T> extends Serializable {
     static <T> PubSubSerializationSchema<T> payload(SerializationSchema<T> schema) {
         return new PayloadSerializationSchema<>(
                 OptionChecks.notNull("the schema of the payload", schema));
+    }
+
+    /**
+     * Whole messages: payload, attributes and ordering key of the record. A key needs the publisher
+     * option {@code enableMessageOrdering}.
+     */
+    static PubSubSerializationSchema<PubSubRecord> records() {
+        return (record, context, message) -> {
+            message.payload(record.payloadArray())
+                    .attributes(record.attributes())
+                    .orderingKey(record.orderingKey());
+            return true;
+        };
+    }
+
+    /** Texts as UTF-8 payloads. */
+    static PubSubSerializationSchema<String> strings() {
+        return payload(new SimpleStringSchema(StandardCharsets.UTF_8));
+    }
+
+    /** What a function makes of a record, as a UTF-8 payload; null is a failure. */
+    static <T> PubSubSerializationSchema<T> strings(SerializableFunction<T, String> text) {
+        OptionChecks.notNull("strings", text);
+        PubSubSerializationSchema<String> strings = strings();
+        return (record, context, message) ->
+                strings.serialize(
+                        OptionChecks.notNull("the text of a record", text.apply(record)),
+                        context,
+                        message);
     }
 
     /**

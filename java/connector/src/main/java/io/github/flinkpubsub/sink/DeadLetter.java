@@ -30,6 +30,10 @@ final class DeadLetter implements FailedMessageHandler {
         this.topic = OptionChecks.notNull("sendToDeadLetterTopic", topic);
     }
 
+    TopicDestination topic() {
+        return topic;
+    }
+
     @Override
     public void handle(FailedMessage failed, Context context) throws IOException {
         OutgoingMessage letter = new OutgoingMessage();

@@ -1,5 +1,6 @@
 package io.github.flinkpubsub.sink;
 
+import io.github.flinkpubsub.PubSubRecord;
 import io.github.flinkpubsub.TopicDestination;
 
 import org.apache.flink.annotation.PublicEvolving;
@@ -22,4 +23,17 @@ public interface DestinationResolver<T> extends Serializable {
      * handler.
      */
     TopicDestination resolve(T element, SinkWriter.Context context) throws Exception;
+
+    /**
+     * The topic that the record names itself, with {@link PubSubRecord#withTopic}. One that names
+     * none is treated by the failed-message handler.
+     */
+    static DestinationResolver<PubSubRecord> ofRecord() {
+        return (record, context) -> {
+            if (record.topic() == null) {
+                throw new IllegalArgumentException("the record names no topic: " + record);
+            }
+            return record.topic();
+        };
+    }
 }

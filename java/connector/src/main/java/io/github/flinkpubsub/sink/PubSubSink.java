@@ -1,5 +1,7 @@
 package io.github.flinkpubsub.sink;
 
+import io.github.flinkpubsub.PubSubException;
+import io.github.flinkpubsub.TopicDestination;
 import io.github.flinkpubsub.sink.writer.PubSubWriter;
 
 import org.apache.flink.annotation.PublicEvolving;
@@ -8,6 +10,7 @@ import org.apache.flink.api.connector.sink2.SinkWriter;
 import org.apache.flink.api.connector.sink2.WriterInitContext;
 
 import java.io.IOException;
+import java.util.Arrays;
 
 /**
  * Publishes records to Pub/Sub topics. A checkpoint completes only when every record before it is
@@ -33,6 +36,18 @@ public final class PubSubSink<T> implements Sink<T> {
     /** A builder; a serializer and a topic or a destination resolver are required. */
     public static <T> PubSubSinkBuilder<T> builder() {
         return new PubSubSinkBuilder<>();
+    }
+
+    /**
+     * Checks from here, before the job is submitted, that topics exist: the sink's one topic, the
+     * dead-letter topic, and those that are given, which a destination resolver may choose. Nothing
+     * is created, whatever the create disposition. Uses the credentials and files of this machine,
+     * needs the permission {@code pubsub.topics.get}, and blocks for at most 20 s for each.
+     *
+     * @throws PubSubException with every topic that is missing
+     */
+    public void validate(TopicDestination... more) throws IOException {
+        TopicCheck.check(config, Arrays.asList(more));
     }
 
     @Override

@@ -159,7 +159,7 @@ public final class PubSubSinkBuilder<T> {
                         connection.build()));
     }
 
-    private static final class OneTopic<T> implements DestinationResolver<T> {
+    static final class OneTopic<T> implements DestinationResolver<T> {
 
         private static final long serialVersionUID = 1L;
 
@@ -167,6 +167,10 @@ public final class PubSubSinkBuilder<T> {
 
         OneTopic(TopicDestination topic) {
             this.topic = topic;
+        }
+
+        TopicDestination topic() {
+            return topic;
         }
 
         @Override

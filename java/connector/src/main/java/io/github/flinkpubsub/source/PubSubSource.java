@@ -1,6 +1,7 @@
 package io.github.flinkpubsub.source;
 
 import io.github.flinkpubsub.PubSubDeserializationSchema;
+import io.github.flinkpubsub.PubSubException;
 import io.github.flinkpubsub.source.enumerator.PubSubEnumerator;
 import io.github.flinkpubsub.source.enumerator.PubSubEnumeratorState;
 import io.github.flinkpubsub.source.enumerator.PubSubEnumeratorStateSerializer;
@@ -18,6 +19,8 @@ import org.apache.flink.api.connector.source.SplitEnumerator;
 import org.apache.flink.api.connector.source.SplitEnumeratorContext;
 import org.apache.flink.api.java.typeutils.ResultTypeQueryable;
 import org.apache.flink.core.io.SimpleVersionedSerializer;
+
+import java.io.IOException;
 
 /**
  * Reads Pub/Sub subscriptions. A message is acknowledged when a checkpoint that holds its effects
@@ -43,6 +46,18 @@ public final class PubSubSource<T>
     /** A builder; subscription and deserializer are required. */
     public static <T> PubSubSourceBuilder<T> builder() {
         return new PubSubSourceBuilder<>();
+    }
+
+    /**
+     * Checks from here, before the job is submitted, what the job itself checks when it starts:
+     * that its subscriptions exist, or the topics of those that it would create, and suit its
+     * settings. Nothing is created or moved. Uses the credentials and files of this machine, and
+     * blocks for at most 20 s for each.
+     *
+     * @throws PubSubException with every problem that was found
+     */
+    public void validate() throws IOException {
+        PubSubEnumerator.validate(config);
     }
 
     @Override

@@ -5,8 +5,10 @@ import io.github.flinkpubsub.ConnectionOptions;
 import io.github.flinkpubsub.OptionChecks;
 import io.github.flinkpubsub.PubSubDeserializationSchema;
 import io.github.flinkpubsub.SubscriptionDestination;
+import io.github.flinkpubsub.TopicDestination;
 import io.github.flinkpubsub.source.reader.PayloadSchemas;
 
+import org.apache.flink.annotation.Internal;
 import org.apache.flink.annotation.PublicEvolving;
 import org.apache.flink.api.common.serialization.DeserializationSchema;
 
@@ -15,6 +17,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -31,6 +34,8 @@ public final class PubSubSourceBuilder<T> {
     private final List<SubscriptionDestination> subscriptions = new ArrayList<>();
     private final Map<SubscriptionDestination, SubscriptionCreateOptions> createOptions =
             new HashMap<>();
+    private final Map<TopicDestination, SubscriptionDestination> ownSubscriptions =
+            new LinkedHashMap<>();
     private final ConnectionOptions.Builder connection = ConnectionOptions.builder();
     private StartPosition startPosition = StartPosition.continueFromSubscription();
     @Nullable private PubSubDeserializationSchema<T> deserializer;
@@ -40,6 +45,8 @@ public final class PubSubSourceBuilder<T> {
     @Nullable private StopCondition stopCondition;
     private PubSubSubscriberOptions subscriberOptions = PubSubSubscriberOptions.defaults();
     private int messageRateLimit;
+    @Nullable private Duration requestTimeout;
+    @Nullable private Duration connectLimit;
 
     PubSubSourceBuilder() {}
 
@@ -70,6 +77,32 @@ public final class PubSubSourceBuilder<T> {
     public PubSubSourceBuilder<T> subscriptions(Collection<SubscriptionDestination> subscriptions) {
         OptionChecks.notNull("subscriptions", subscriptions).forEach(this::subscription);
         return this;
+    }
+
+    /**
+     * Reads a topic through a subscription that is created for this job. It gets what is published
+     * after the job has started. Its name is in the checkpoints, so a restored job goes on with it.
+     * It is deleted when the job has ended for good, as far as Flink tells: see {@code
+     * docs/source.md}. Otherwise it expires after a day without a reader.
+     */
+    public PubSubSourceBuilder<T> fromTopic(TopicDestination topic) {
+        OptionChecks.notNull("fromTopic", topic);
+        return fromTopic(SubscriptionCreateOptions.builder().topic(topic).build());
+    }
+
+    /**
+     * Reads a topic as {@link #fromTopic(TopicDestination)} does, through a subscription with these
+     * settings. Without {@code expirationTtl} and {@code neverExpire} it expires after a day.
+     */
+    public PubSubSourceBuilder<T> fromTopic(SubscriptionCreateOptions options) {
+        TopicDestination topic = OptionChecks.notNull("fromTopic", options).topic();
+        if (ownSubscriptions.containsKey(topic)) {
+            throw new IllegalArgumentException(
+                    "fromTopic is given more than once for topic " + topic);
+        }
+        SubscriptionDestination name = OwnSubscriptions.name(topic);
+        ownSubscriptions.put(topic, name);
+        return subscription(name, options.orExpiration(OwnSubscriptions.EXPIRATION));
     }
 
     /**
@@ -176,6 +209,13 @@ public final class PubSubSourceBuilder<T> {
         return this;
     }
 
+    /** For builders of other connectors that have such settings; users need none of them. */
+    @Internal
+    public void requestLimits(Duration requestTimeout, Duration connectLimit) {
+        this.requestTimeout = requestTimeout;
+        this.connectLimit = connectLimit;
+    }
+
     /** A regional or private endpoint, {@code host:port}; default the global one. */
     public PubSubSourceBuilder<T> endpoint(String hostPort) {
         connection.endpoint(hostPort);
@@ -230,7 +270,8 @@ public final class PubSubSourceBuilder<T> {
     public PubSubSource<T> build() {
         if (subscriptions.isEmpty()) {
             throw new IllegalArgumentException(
-                    "subscription is missing: name at least one with subscription(…)");
+                    "subscription is missing: name at least one with subscription(…), or a topic"
+                            + " with fromTopic(…)");
         }
         if (deserializer == null) {
             throw new IllegalArgumentException(
@@ -253,7 +294,9 @@ public final class PubSubSourceBuilder<T> {
                                 failurePolicy,
                                 timestampAttribute,
                                 stopCondition)
-                        .withMessageRateLimit(messageRateLimit),
+                        .withOwnSubscriptions(ownSubscriptions)
+                        .withMessageRateLimit(messageRateLimit)
+                        .withRequestLimits(requestTimeout, connectLimit),
                 deserializer);
     }
 }

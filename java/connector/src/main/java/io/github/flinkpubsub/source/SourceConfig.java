@@ -2,13 +2,16 @@ package io.github.flinkpubsub.source;
 
 import io.github.flinkpubsub.ConnectionOptions;
 import io.github.flinkpubsub.SubscriptionDestination;
+import io.github.flinkpubsub.TopicDestination;
 
 import org.apache.flink.annotation.Internal;
 
 import java.io.Serializable;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -30,7 +33,13 @@ public final class SourceConfig implements Serializable {
     @Nullable private final String timestampAttribute;
     @Nullable private final StopCondition stopCondition;
 
+    /** The subscriptions that the job has for itself, by their topics. */
+    private LinkedHashMap<TopicDestination, SubscriptionDestination> ownSubscriptions =
+            new LinkedHashMap<>();
+
     private int messageRateLimit;
+    @Nullable private Duration requestTimeout;
+    @Nullable private Duration connectLimit;
 
     public SourceConfig(
             List<SubscriptionDestination> subscriptions,
@@ -54,6 +63,12 @@ public final class SourceConfig implements Serializable {
     }
 
     private SourceConfig copy() {
+        return copy(subscriptions, createOptions);
+    }
+
+    private SourceConfig copy(
+            List<SubscriptionDestination> subscriptions,
+            Map<SubscriptionDestination, SubscriptionCreateOptions> createOptions) {
         SourceConfig copy =
                 new SourceConfig(
                         subscriptions,
@@ -65,7 +80,10 @@ public final class SourceConfig implements Serializable {
                         failurePolicy,
                         timestampAttribute,
                         stopCondition);
+        copy.ownSubscriptions = ownSubscriptions;
         copy.messageRateLimit = messageRateLimit;
+        copy.requestTimeout = requestTimeout;
+        copy.connectLimit = connectLimit;
         return copy;
     }
 
@@ -74,6 +92,51 @@ public final class SourceConfig implements Serializable {
         SourceConfig copy = copy();
         copy.messageRateLimit = perSecond;
         return copy;
+    }
+
+    /** This, and limits of the native client's requests; null for its own. */
+    public SourceConfig withRequestLimits(
+            @Nullable Duration requestTimeout, @Nullable Duration connectLimit) {
+        SourceConfig copy = copy();
+        copy.requestTimeout = requestTimeout;
+        copy.connectLimit = connectLimit;
+        return copy;
+    }
+
+    /** This, and which of its subscriptions the job has for itself, by their topics. */
+    public SourceConfig withOwnSubscriptions(Map<TopicDestination, SubscriptionDestination> own) {
+        SourceConfig copy = copy();
+        copy.ownSubscriptions = new LinkedHashMap<>(own);
+        return copy;
+    }
+
+    /**
+     * This, with the subscriptions that the job has had for itself before a restore in place of
+     * those that were named anew when its graph was built.
+     */
+    public SourceConfig resuming(Map<TopicDestination, SubscriptionDestination> before) {
+        List<SubscriptionDestination> names = new ArrayList<>(subscriptions);
+        Map<SubscriptionDestination, SubscriptionCreateOptions> options =
+                new HashMap<>(createOptions);
+        LinkedHashMap<TopicDestination, SubscriptionDestination> own =
+                new LinkedHashMap<>(ownSubscriptions);
+        ownSubscriptions.forEach(
+                (topic, planned) -> {
+                    SubscriptionDestination known = before.get(topic);
+                    if (known != null && !known.equals(planned)) {
+                        names.set(names.indexOf(planned), known);
+                        options.put(known, options.remove(planned));
+                        own.put(topic, known);
+                    }
+                });
+        SourceConfig resumed = copy(names, options);
+        resumed.ownSubscriptions = own;
+        return resumed;
+    }
+
+    /** The subscriptions that the job has for itself, by their topics. */
+    public Map<TopicDestination, SubscriptionDestination> ownSubscriptions() {
+        return Collections.unmodifiableMap(ownSubscriptions);
     }
 
     public List<SubscriptionDestination> subscriptions() {
@@ -121,5 +184,17 @@ public final class SourceConfig implements Serializable {
     /** How many messages a subtask emits in a second; 0 for as many as it can. */
     public int messageRateLimit() {
         return messageRateLimit;
+    }
+
+    /** What one attempt at an acknowledgement may take; null for the native client's default. */
+    @Nullable
+    public Duration requestTimeout() {
+        return requestTimeout;
+    }
+
+    /** How long to try to reach the service; null for the native client's default. */
+    @Nullable
+    public Duration connectLimit() {
+        return connectLimit;
     }
 }

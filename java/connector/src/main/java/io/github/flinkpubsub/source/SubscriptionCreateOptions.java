@@ -63,6 +63,26 @@ public final class SubscriptionCreateOptions implements Serializable {
         return new Builder();
     }
 
+    /** These options, or the same with an expiration when they say nothing about it. */
+    SubscriptionCreateOptions orExpiration(Duration ttl) {
+        if (expirationTtl != null) {
+            return this;
+        }
+        Builder builder = new Builder();
+        builder.topic = topic;
+        builder.messageOrdering = messageOrdering;
+        builder.exactlyOnceDelivery = exactlyOnceDelivery;
+        builder.retainAckedMessages = retainAckedMessages;
+        builder.ackDeadline = ackDeadline;
+        builder.messageRetention = messageRetention;
+        builder.expirationTtl = ttl;
+        builder.filter = filter;
+        builder.deadLetterTopic = deadLetterTopic;
+        builder.maxDeliveryAttempts = maxDeliveryAttempts;
+        builder.labels.putAll(labels);
+        return new SubscriptionCreateOptions(builder);
+    }
+
     /** The topic whose messages the subscription gets. */
     @Internal
     public TopicDestination topic() {

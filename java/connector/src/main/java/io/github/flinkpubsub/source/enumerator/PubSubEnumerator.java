@@ -41,6 +41,7 @@ public final class PubSubEnumerator implements SplitEnumerator<PubSubSplit, PubS
     private final SplitEnumeratorContext<PubSubSplit> context;
     private final SourceConfig config;
     private final AdminFactory adminFactory;
+    private final JobEnd jobEnd = new JobEnd();
 
     /** The subscriptions that readers may be attached to: looked at, and moved where need be. */
     private final Set<SubscriptionDestination> started = new LinkedHashSet<>();
@@ -72,17 +73,18 @@ public final class PubSubEnumerator implements SplitEnumerator<PubSubSplit, PubS
             @Nullable PubSubEnumeratorState restored,
             AdminFactory adminFactory) {
         this.context = context;
-        this.config = config;
+        this.config = restored == null ? config : config.resuming(restored.ownSubscriptions());
         this.adminFactory = adminFactory;
         if (restored != null) {
             logChanges(restored.subscriptions());
             started.addAll(restored.subscriptions());
-            started.retainAll(config.subscriptions());
+            started.retainAll(this.config.subscriptions());
         }
     }
 
     @Override
     public void start() {
+        jobEnd.started(context);
         plan =
                 SplitPlan.of(
                         config.subscriptions(),
@@ -153,11 +155,49 @@ public final class PubSubEnumerator implements SplitEnumerator<PubSubSplit, PubS
     /** Subscriptions whose set-up has not ended are not in it: a restored job sets them up. */
     @Override
     public PubSubEnumeratorState snapshotState(long checkpointId) {
-        return new PubSubEnumeratorState(started);
+        jobEnd.snapshot(checkpointId);
+        return new PubSubEnumeratorState(started, config.ownSubscriptions());
     }
 
     @Override
-    public void close() {}
+    public void notifyCheckpointComplete(long checkpointId) {
+        jobEnd.completed(checkpointId);
+    }
+
+    @Override
+    public void notifyCheckpointAborted(long checkpointId) {
+        jobEnd.aborted(checkpointId);
+    }
+
+    /** Deletes the job's own subscriptions when it is over for good; they expire otherwise. */
+    @Override
+    public void close() {
+        if (config.ownSubscriptions().isEmpty()) {
+            return;
+        }
+        if (!jobEnd.forGood()) {
+            LOG.info("Keeping {} for a restart of the job", config.ownSubscriptions().values());
+            return;
+        }
+        try (Admin admin = adminFactory.open(config)) {
+            for (SubscriptionDestination own : config.ownSubscriptions().values()) {
+                boolean deleted = admin.deleteSubscription(own.path());
+                LOG.info(deleted ? "Deleted {}" : "{} is gone already", own);
+            }
+        } catch (IOException e) {
+            LOG.warn(
+                    "Cannot delete {}, which is left to its expiration",
+                    config.ownSubscriptions().values(),
+                    e);
+        }
+    }
+
+    /** Looks at a source's subscriptions without changing anything; blocks until that is done. */
+    public static void validate(SourceConfig config) throws IOException {
+        try (Admin admin = openAdmin(config)) {
+            new SubscriptionSetup(config, admin, Instant::now).check();
+        }
+    }
 
     private static Admin openAdmin(SourceConfig config) throws IOException {
         NativeOptions options = new NativeOptions();

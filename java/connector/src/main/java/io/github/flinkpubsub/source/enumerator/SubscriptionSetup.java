@@ -3,6 +3,7 @@ package io.github.flinkpubsub.source.enumerator;
 import io.github.flinkpubsub.PubSubException;
 import io.github.flinkpubsub.PubSubException.Status;
 import io.github.flinkpubsub.SubscriptionDestination;
+import io.github.flinkpubsub.TopicDestination;
 import io.github.flinkpubsub.nativebridge.Admin;
 import io.github.flinkpubsub.source.DeserializationFailurePolicy;
 import io.github.flinkpubsub.source.OrderingMode;
@@ -61,12 +62,45 @@ final class SubscriptionSetup {
         config.subscriptions().forEach(this::look);
         throwProblems();
         for (SubscriptionDestination subscription : missing) {
+            if (started.contains(subscription)) {
+                LOG.warn(
+                        "{}, which the job has been reading, is gone, and with it what was"
+                                + " published and not read; it is created anew",
+                        subscription);
+            }
             create(subscription);
         }
         throwProblems();
         for (SubscriptionDestination subscription : config.subscriptions()) {
             if (!started.contains(subscription)) {
                 move(subscription);
+            }
+        }
+        throwProblems();
+    }
+
+    /**
+     * Looks at all subscriptions and changes nothing. The topics of those that would be created
+     * must exist.
+     *
+     * @throws PubSubException with every problem that was found, not only the first
+     */
+    void check() throws IOException {
+        config.subscriptions().forEach(this::look);
+        for (SubscriptionDestination subscription : missing) {
+            TopicDestination topic = config.createOptions(subscription).topic();
+            try {
+                admin.describeTopic(topic.path());
+            } catch (PubSubException e) {
+                problem(
+                        subscription,
+                        e.status() == Status.NOT_FOUND
+                                ? "would be created for the topic "
+                                        + topic
+                                        + ", which does not exist"
+                                : "would be created for a topic that cannot be looked at: "
+                                        + e.getMessage(),
+                        e);
             }
         }
         throwProblems();

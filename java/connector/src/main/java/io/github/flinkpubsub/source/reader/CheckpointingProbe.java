@@ -3,6 +3,7 @@ package io.github.flinkpubsub.source.reader;
 import io.github.flinkpubsub.PubSubException;
 import io.github.flinkpubsub.PubSubException.Status;
 
+import org.apache.flink.annotation.Internal;
 import org.apache.flink.api.common.RuntimeExecutionMode;
 import org.apache.flink.api.connector.source.SourceReaderContext;
 import org.apache.flink.configuration.CheckpointingOptions;
@@ -22,11 +23,18 @@ import javax.annotation.Nullable;
  * method that its newer versions have and that is not part of {@link SourceReaderContext}; where it
  * is missing, {@link FirstCheckpointWatch} finds out later.
  */
-final class CheckpointingProbe {
+@Internal
+public final class CheckpointingProbe {
 
     private static final Logger LOG = LoggerFactory.getLogger(CheckpointingProbe.class);
 
     private CheckpointingProbe() {}
+
+    /** Whether the job is known not to checkpoint. */
+    public static boolean isOff(SourceReaderContext context) {
+        Configuration job = jobConfiguration(context);
+        return job != null && !CheckpointingOptions.isCheckpointingEnabled(job);
+    }
 
     /** Whether the job is known to run in batch execution, which has no checkpoints. */
     static boolean isBatch(SourceReaderContext context) {

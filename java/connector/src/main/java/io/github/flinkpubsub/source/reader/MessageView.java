@@ -57,9 +57,12 @@ final class MessageView implements PubSubMessage {
 
     @Override
     public ByteBuffer payload() {
-        return ByteBuffer.wrap(batch.data(), batch.payloadOffset(at), batch.payloadLength(at))
-                .slice()
-                .asReadOnlyBuffer();
+        return slice(batch.payloadOffset(at), batch.payloadLength(at));
+    }
+
+    @Override
+    public ByteBuffer encoded() {
+        return slice(batch.messageOffset(at), batch.messageLength(at));
     }
 
     @Override
@@ -136,6 +139,10 @@ final class MessageView implements PubSubMessage {
     @Override
     public String toString() {
         return "message " + messageId() + " of " + subscription;
+    }
+
+    private ByteBuffer slice(int offset, int length) {
+        return ByteBuffer.wrap(batch.data(), offset, length).slice().asReadOnlyBuffer();
     }
 
     private void scanAttributes() {

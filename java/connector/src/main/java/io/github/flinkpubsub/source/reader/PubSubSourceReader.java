@@ -226,6 +226,8 @@ public final class PubSubSourceReader<T>
         NativeOptions options = new NativeOptions();
         config.connection().addTo(options);
         config.subscriberOptions().addTo(options);
+        options.putIfSet("request-timeout-ms", config.requestTimeout())
+                .putIfSet("connect-limit-ms", config.connectLimit());
         return options.put(
                         "ordering",
                         config.orderingMode() == OrderingMode.PER_KEY ? "per-key" : "none")

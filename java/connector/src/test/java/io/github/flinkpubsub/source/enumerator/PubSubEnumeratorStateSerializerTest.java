@@ -4,12 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.flinkpubsub.SubscriptionDestination;
+import io.github.flinkpubsub.TopicDestination;
 
 import org.junit.jupiter.api.Test;
 
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 
 class PubSubEnumeratorStateSerializerTest {
 
@@ -23,22 +25,43 @@ class PubSubEnumeratorStateSerializerTest {
                             + "\u0000\u001aprojects/p/subscriptions/a")
                     .getBytes(StandardCharsets.ISO_8859_1);
 
+    /** The same, and the number of own subscriptions (4 bytes), topic and subscription of each. */
+    private static final byte[] VERSION_2 =
+            ("\u0000\u0000\u0000\u0002"
+                            + "\u0000\u001aprojects/p/subscriptions/b"
+                            + "\u0000\u001aprojects/p/subscriptions/a"
+                            + "\u0000\u0000\u0000\u0001"
+                            + "\u0000\u0013projects/p/topics/t"
+                            + "\u0000\u001aprojects/p/subscriptions/a")
+                    .getBytes(StandardCharsets.ISO_8859_1);
+
+    private static final Map<TopicDestination, SubscriptionDestination> OWN =
+            Map.of(TopicDestination.of("p", "t"), SubscriptionDestination.of("p", "a"));
+
     private final PubSubEnumeratorStateSerializer serializer =
             new PubSubEnumeratorStateSerializer();
 
     @Test
-    void writesVersion1() throws Exception {
-        assertThat(serializer.getVersion()).isEqualTo(1);
+    void writesVersion2() throws Exception {
+        assertThat(serializer.getVersion()).isEqualTo(2);
         assertThat(
                         serializer.serialize(
-                                new PubSubEnumeratorState(new LinkedHashSet<>(SUBSCRIPTIONS))))
-                .isEqualTo(VERSION_1);
+                                new PubSubEnumeratorState(new LinkedHashSet<>(SUBSCRIPTIONS), OWN)))
+                .isEqualTo(VERSION_2);
+    }
+
+    @Test
+    void readsVersion2() throws Exception {
+        PubSubEnumeratorState state = serializer.deserialize(2, VERSION_2);
+        assertThat(state.subscriptions()).containsExactlyElementsOf(SUBSCRIPTIONS);
+        assertThat(state.ownSubscriptions()).isEqualTo(OWN);
     }
 
     @Test
     void readsVersion1() throws Exception {
         assertThat(serializer.deserialize(1, VERSION_1).subscriptions())
                 .containsExactlyElementsOf(SUBSCRIPTIONS);
+        assertThat(serializer.deserialize(1, VERSION_1).ownSubscriptions()).isEmpty();
     }
 
     @Test

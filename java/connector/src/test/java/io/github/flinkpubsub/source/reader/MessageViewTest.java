@@ -100,6 +100,14 @@ class MessageViewTest {
     }
 
     @Test
+    void theEncodedMessageIsTheWholeOne() throws Exception {
+        ByteBuffer encoded = at(0).encoded();
+        assertThat(encoded.isReadOnly()).isTrue();
+        assertThat(PubsubMessage.parseFrom(encoded)).isEqualTo(RICH);
+        assertThat(PubsubMessage.parseFrom(at(1).encoded())).isEqualTo(BARE);
+    }
+
+    @Test
     void theLastOfEqualNamesCounts() {
         // Two entries of one name, as a map in wire form may have: a=1, a=2.
         byte[] twice = {0x12, 6, 0x0a, 1, 'a', 0x12, 1, '1', 0x12, 6, 0x12, 1, '2', 0x0a, 1, 'a'};

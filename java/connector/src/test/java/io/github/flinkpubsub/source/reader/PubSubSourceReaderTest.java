@@ -43,6 +43,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 
 import javax.annotation.Nullable;
 
@@ -143,14 +144,15 @@ class PubSubSourceReaderTest {
                         false);
         reader.start();
         reader.addSplits(List.of(new PubSubSplit(SUBSCRIPTION, 0)));
-        deliver(0, "a", "b", "c", "d", "e", "f");
+        String[] payloads = IntStream.range(0, 45).mapToObj(i -> "m" + i).toArray(String[]::new);
+        deliver(0, payloads);
         long start = System.nanoTime();
-        assertThat(poll(6)).containsExactly("a", "b", "c", "d", "e", "f");
-        // The first comes at once, each of the others 50 ms after the one before it.
+        assertThat(poll(45)).containsExactly(payloads);
+        // One second's may have been saved up; of the rest, each comes 50 ms after the one before.
         assertThat(Duration.ofNanos(System.nanoTime() - start))
-                .isGreaterThanOrEqualTo(Duration.ofMillis(200));
+                .isGreaterThanOrEqualTo(Duration.ofMillis(1_150));
         reader.snapshotState(1);
-        assertThat(subscriber.calls()).contains("snapshot 1 [0] [6]");
+        assertThat(subscriber.calls()).contains("snapshot 1 [0] [45]");
     }
 
     @Test
