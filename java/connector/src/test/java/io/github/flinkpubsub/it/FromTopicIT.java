@@ -18,6 +18,8 @@ import org.apache.flink.configuration.RestartStrategyOptions;
 import org.apache.flink.configuration.StateRecoveryOptions;
 import org.apache.flink.core.execution.JobClient;
 import org.apache.flink.core.execution.SavepointFormatType;
+import org.apache.flink.runtime.minicluster.MiniCluster;
+import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -26,6 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
+import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -178,6 +181,66 @@ class FromTopicIT {
         server.publish(TOPIC, "fail");
         assertThat(catchThrowable(() -> job.getJobExecutionResult().get())).isNotNull();
         awaitNoSubscription();
+    }
+
+    /** Runs a job in a cluster of its own and cancels it; all is over when this returns. */
+    private void runAndCancel(Configuration settings, boolean savepoint) throws Exception {
+        MiniClusterConfiguration configuration =
+                new MiniClusterConfiguration.Builder()
+                        .setNumTaskManagers(1)
+                        .setNumSlotsPerTaskManager(1)
+                        .build();
+        try (MiniCluster cluster = new MiniCluster(configuration)) {
+            cluster.start();
+            URI rest = cluster.getRestAddress().get();
+            StreamExecutionEnvironment env =
+                    StreamExecutionEnvironment.createRemoteEnvironment(
+                            rest.getHost(), rest.getPort(), settings);
+            env.setParallelism(1);
+            env.enableCheckpointing(100);
+            env.fromSource(source().build(), WatermarkStrategy.noWatermarks(), "in")
+                    .sinkTo(new CollectingSink());
+            JobClient job = env.executeAsync();
+            awaitSubscription();
+            server.publish(TOPIC, "a");
+            await("a");
+            if (savepoint) {
+                job.triggerSavepoint(savepoints.toString(), SavepointFormatType.CANONICAL).get();
+            }
+            // Acknowledged: a checkpoint has completed since.
+            server.publish(TOPIC, "b");
+            String name = awaitSubscription().getName();
+            long deadline = System.nanoTime() + TimeUnit.MINUTES.toNanos(1);
+            while (server.control().subscription(name).acked() < 2) {
+                assertThat(System.nanoTime()).as("not acknowledged").isLessThan(deadline);
+                TimeUnit.MILLISECONDS.sleep(20);
+            }
+            job.cancel().get();
+        }
+    }
+
+    @Test
+    void aSessionsCancelledJobTakesItsSubscriptionAlong() throws Exception {
+        runAndCancel(new Configuration(), false);
+        assertThat(subscriptions()).isEmpty();
+    }
+
+    @Test
+    void aCheckpointThatIsRetainedKeepsTheSubscription() throws Exception {
+        Configuration settings = new Configuration();
+        settings.setString(
+                "execution.checkpointing.externalized-checkpoint-retention",
+                "RETAIN_ON_CANCELLATION");
+        settings.setString("execution.checkpointing.dir", savepoints.toUri().toString());
+        settings.setString("state.checkpoints.dir", savepoints.toUri().toString());
+        runAndCancel(settings, false);
+        assertThat(subscriptions()).hasSize(1);
+    }
+
+    @Test
+    void aSavepointOnTheWayKeepsTheSubscription() throws Exception {
+        runAndCancel(new Configuration(), true);
+        assertThat(subscriptions()).hasSize(1);
     }
 
     @Test

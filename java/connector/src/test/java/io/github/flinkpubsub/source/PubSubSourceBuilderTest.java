@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.flinkpubsub.PubSubDeserializationSchema;
 import io.github.flinkpubsub.SubscriptionDestination;
+import io.github.flinkpubsub.TopicDestination;
 
 import org.apache.flink.api.common.serialization.DeserializationSchema;
 import org.apache.flink.api.common.serialization.SimpleStringSchema;
@@ -13,6 +14,7 @@ import org.apache.flink.api.connector.source.Boundedness;
 import org.apache.flink.util.InstantiationUtil;
 import org.junit.jupiter.api.Test;
 
+import java.time.Duration;
 import java.util.List;
 
 class PubSubSourceBuilderTest {
@@ -41,6 +43,32 @@ class PubSubSourceBuilderTest {
                 .hasMessageStartingWith("subscription is missing");
         assertThatThrownBy(PubSubSource.<String>builder().subscription(SUBSCRIPTION)::build)
                 .hasMessageStartingWith("deserializer is missing");
+    }
+
+    @Test
+    void aTopicIsReadThroughASubscriptionOfItsOwn() {
+        TopicDestination topic = TopicDestination.of("p", "t".repeat(255));
+        PubSubSourceBuilder<String> builder = complete().fromTopic(topic);
+        assertThatThrownBy(() -> builder.fromTopic(topic))
+                .hasMessage("fromTopic is given more than once for topic " + topic);
+        SubscriptionDestination name = OwnSubscriptions.name(topic);
+        assertThat(name.project()).isEqualTo("p");
+        assertThat(name.subscription()).startsWith("flink-ttt").hasSizeLessThanOrEqualTo(255);
+        assertThat(OwnSubscriptions.name(topic)).isNotEqualTo(name);
+    }
+
+    @Test
+    void anOwnSubscriptionExpiresUnlessToldOtherwise() {
+        TopicDestination topic = TopicDestination.of("p", "t");
+        SubscriptionCreateOptions.Builder options =
+                SubscriptionCreateOptions.builder().topic(topic).filter("a").label("b", "c");
+        assertThat(options.build().orExpiration(OwnSubscriptions.EXPIRATION))
+                .isEqualTo(options.expirationTtl(Duration.ofDays(1)).build());
+        SubscriptionCreateOptions week = options.expirationTtl(Duration.ofDays(7)).build();
+        assertThat(week.orExpiration(OwnSubscriptions.EXPIRATION)).isSameAs(week);
+        SubscriptionCreateOptions never =
+                SubscriptionCreateOptions.builder().topic(topic).neverExpire().build();
+        assertThat(never.orExpiration(OwnSubscriptions.EXPIRATION)).isSameAs(never);
     }
 
     @Test

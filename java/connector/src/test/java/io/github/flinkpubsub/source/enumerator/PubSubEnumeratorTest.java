@@ -5,12 +5,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.flinkpubsub.ConnectionOptions;
 import io.github.flinkpubsub.SubscriptionDestination;
+import io.github.flinkpubsub.TopicDestination;
 import io.github.flinkpubsub.source.DeserializationFailurePolicy;
 import io.github.flinkpubsub.source.OrderingMode;
 import io.github.flinkpubsub.source.PubSubSubscriberOptions;
 import io.github.flinkpubsub.source.SourceConfig;
 import io.github.flinkpubsub.source.StartPosition;
 import io.github.flinkpubsub.source.StopCondition;
+import io.github.flinkpubsub.source.SubscriptionCreateOptions;
 import io.github.flinkpubsub.source.split.PubSubSplit;
 
 import org.apache.flink.connector.testutils.source.reader.TestingSplitEnumeratorContext;
@@ -198,5 +200,45 @@ class PubSubEnumeratorTest {
         assertThatThrownBy(context::triggerAllActions)
                 .hasStackTraceContaining(B + " does not exist");
         assertThat(assigned(context, 0)).isEqualTo("nothing");
+    }
+
+    @Test
+    void aRestoredJobReadsItsOwnSubscriptionAgain() throws Exception {
+        TopicDestination topic = TopicDestination.of("p", "t");
+        SourceConfig planned =
+                new SourceConfig(
+                                List.of(A, B),
+                                Map.of(B, SubscriptionCreateOptions.builder().topic(topic).build()),
+                                StartPosition.latest(),
+                                ConnectionOptions.builder().build(),
+                                PubSubSubscriberOptions.defaults(),
+                                OrderingMode.NONE,
+                                DeserializationFailurePolicy.FAIL,
+                                null,
+                                null)
+                        .withOwnSubscriptions(Map.of(topic, B));
+        SubscriptionDestination before = SubscriptionDestination.of("p", "before");
+        TestingSplitEnumeratorContext<PubSubSplit> context = context(2);
+        PubSubEnumerator enumerator =
+                new PubSubEnumerator(
+                        context,
+                        planned,
+                        new PubSubEnumeratorState(Set.of(A, before), Map.of(topic, before)),
+                        config -> admin);
+        start(enumerator, context);
+        // It is gone: it is created again under its name, and not moved.
+        assertThat(admin.calls)
+                .containsExactly(
+                        "describe a",
+                        "describe before",
+                        "create before {topic=projects/p/topics/t}");
+        register(enumerator, context, 1);
+        assertThat(assigned(context, 1)).isEqualTo("before0");
+        PubSubEnumeratorState state = enumerator.snapshotState(1);
+        assertThat(state.ownSubscriptions()).isEqualTo(Map.of(topic, before));
+        assertThat(state.subscriptions()).containsExactlyInAnyOrder(A, before);
+        // Nothing tells here that the job is over.
+        enumerator.close();
+        assertThat(admin.calls).doesNotContain("delete before");
     }
 }
