@@ -42,7 +42,7 @@ test-rust: tools ## run the tests of the Rust crates
 	$(CARGO) test --workspace --locked --no-fail-fast
 
 test-java: native ## run the Java tests: units, and jobs on Flink 2 and 1.20 against the embedded server
-	$(gradle) --continue test integrationTest flink1Test -x :interop-java:integrationTest
+	$(gradle) --continue test integrationTest flink1Test -x :interop-java:integrationTest -x :cluster:integrationTest
 
 soak: native ## run the tests with faults in their long form: a million messages, hundreds of faults
 	$(gradle) :connector:soak
