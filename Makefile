@@ -6,7 +6,7 @@ CARGO ?= cargo
 
 gradle = $(GRADLE) $(GRADLE_FLAGS) -p java
 
-.PHONY: help tools native demo jar dist dist-twice test test-rust test-java test-interop test-conformance test-cluster pstest soak bench fmt lint
+.PHONY: help tools native demo jar dist dist-twice test test-rust test-java test-sql test-interop test-conformance test-cluster pstest soak bench fmt lint
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -46,6 +46,9 @@ test-java: native ## run the Java tests: units, and jobs on Flink 2 and 1.20 aga
 
 soak: native ## run the tests with faults in their long form: a million messages, hundreds of faults
 	$(gradle) :connector:soak
+
+test-sql: native ## run the tests of the SQL connector, on Flink 2 and 1.20
+	$(gradle) --continue :connector:unitTest :connector:integrationTest :connector:flink1Test '-Ptests=flinkpubsub[.]table[.]'
 
 test-interop: native pstest ## run the tests against clients and servers of others
 	$(gradle) :interop-java:integrationTest

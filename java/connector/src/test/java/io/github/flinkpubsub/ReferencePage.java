@@ -17,7 +17,7 @@ import java.util.regex.Pattern;
 /** A page of the documentation, for tests that hold it and the code to each other. */
 public final class ReferencePage {
 
-    private static final Pattern NAME = Pattern.compile("`([A-Za-z.<>]+)(?:\\([^`]*)?`");
+    private static final Pattern NAME = Pattern.compile("`([A-Za-z.<>-]+)(?:\\([^`]*)?`");
 
     private final String text;
 
@@ -36,20 +36,32 @@ public final class ReferencePage {
 
     /** The names in a table's first column, several in a row perhaps, with the second column. */
     public TreeMap<String, String> table(String heading) {
+        TreeMap<String, String> values = new TreeMap<>();
+        rows(heading).forEach((name, cells) -> values.put(name, cells[2].trim()));
+        return values;
+    }
+
+    /** The names in the first column of tables, with all cells; the first of them is empty. */
+    public TreeMap<String, String[]> rows(String heading) {
         int start = text.indexOf("## " + heading + "\n");
         assertThat(start).as(heading).isNotNegative();
         int end = text.indexOf("\n## ", start + 1);
-        TreeMap<String, String> rows = new TreeMap<>();
+        TreeMap<String, String[]> rows = new TreeMap<>();
         for (String row : text.substring(start, end < 0 ? text.length() : end).split("\n")) {
             String[] cells = row.split("\\|");
             if (cells.length > 2) {
                 Matcher names = NAME.matcher(cells[1]);
                 while (names.find()) {
-                    rows.put(names.group(1), cells[2].trim());
+                    rows.put(names.group(1), cells);
                 }
             }
         }
         return rows;
+    }
+
+    /** The whole page. */
+    public String text() {
+        return text;
     }
 
     /** The options of a builder: what it answers itself for. */

@@ -9,6 +9,7 @@ import io.github.flinkpubsub.source.reader.PubSubSourceReader;
 import io.github.flinkpubsub.source.split.PubSubSplit;
 import io.github.flinkpubsub.source.split.PubSubSplitSerializer;
 
+import org.apache.flink.annotation.Internal;
 import org.apache.flink.annotation.PublicEvolving;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
 import org.apache.flink.api.connector.source.Boundedness;
@@ -58,6 +59,15 @@ public final class PubSubSource<T>
      */
     public void validate() throws IOException {
         PubSubEnumerator.validate(config);
+    }
+
+    /**
+     * This source for a job in batch execution, so that it acknowledges at its end also on Flink
+     * 1.20, which does not tell sources about it. Only for who knows, such as SQL's planner.
+     */
+    @Internal
+    public PubSubSource<T> inBatchExecution() {
+        return new PubSubSource<>(config.withBatchExecution(), deserializer);
     }
 
     @Override

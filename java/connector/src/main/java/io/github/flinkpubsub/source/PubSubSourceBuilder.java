@@ -193,8 +193,7 @@ public final class PubSubSourceBuilder<T> {
     /**
      * Lets each subtask emit at most so many messages a second, by Flink's own rate limiter; by
      * default there is no limit. What is not emitted waits in the buffer and then on the
-     * subscription. After a pause, up to one second's messages may come at once. SQL has no option
-     * for it.
+     * subscription. After a pause, up to one second's messages may come at once.
      *
      * @param perSecond at least 1; the job's limit is this times the source's parallelism
      */

@@ -38,6 +38,7 @@ public final class SourceConfig implements Serializable {
             new LinkedHashMap<>();
 
     private int messageRateLimit;
+    private boolean batchExecution;
     @Nullable private Duration requestTimeout;
     @Nullable private Duration connectLimit;
 
@@ -82,6 +83,7 @@ public final class SourceConfig implements Serializable {
                         stopCondition);
         copy.ownSubscriptions = ownSubscriptions;
         copy.messageRateLimit = messageRateLimit;
+        copy.batchExecution = batchExecution;
         copy.requestTimeout = requestTimeout;
         copy.connectLimit = connectLimit;
         return copy;
@@ -101,6 +103,18 @@ public final class SourceConfig implements Serializable {
         copy.requestTimeout = requestTimeout;
         copy.connectLimit = connectLimit;
         return copy;
+    }
+
+    /** This, known to run in batch execution, which not every version of Flink tells a reader. */
+    public SourceConfig withBatchExecution() {
+        SourceConfig copy = copy();
+        copy.batchExecution = true;
+        return copy;
+    }
+
+    /** Whether the job is known to run in batch execution. */
+    public boolean batchExecution() {
+        return batchExecution;
     }
 
     /** This, and which of its subscriptions the job has for itself, by their topics. */

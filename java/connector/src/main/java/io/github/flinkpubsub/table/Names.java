@@ -8,6 +8,11 @@ final class Names {
 
     private Names() {}
 
+    /** The project as it is; names of topics have the one place that checks it. */
+    static String project(String project) {
+        return TopicDestination.of(project, "any").project();
+    }
+
     static TopicDestination topic(String project, String name) {
         return name.indexOf('/') < 0
                 ? TopicDestination.of(project, name)

@@ -69,17 +69,16 @@ final class OptionKeys {
         double best = 0.25;
         for (Map.Entry<String, Boolean> option : known.entrySet()) {
             String candidate = option.getKey();
-            double distance = relative(typed, candidate);
+            String name = "";
             if (option.getValue()) {
-                String head = head(typed, candidate);
-                if (head.length() < typed.length() && relative(head, candidate) < distance) {
-                    distance = relative(head, candidate);
-                    candidate = candidate + typed.substring(head.length());
-                }
+                // What follows is the user's own.
+                name = typed.substring(head(typed, candidate).length());
             }
+            double distance =
+                    relative(typed.substring(0, typed.length() - name.length()), candidate);
             if (distance < best) {
                 best = distance;
-                guess = candidate;
+                guess = candidate + name;
             }
         }
         return guess != null ? guess : byWords(typed);

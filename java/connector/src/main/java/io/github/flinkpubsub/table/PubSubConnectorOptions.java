@@ -77,6 +77,9 @@ public final class PubSubConnectorOptions {
     public static final ConfigOption<String> SCAN_TIMESTAMP_ATTRIBUTE =
             text("scan.timestamp-attribute", "The attribute that holds the event time.");
 
+    public static final ConfigOption<Integer> SCAN_MESSAGE_RATE_LIMIT =
+            number("scan.message-rate-limit", "Messages a second that each subtask emits.");
+
     public static final ConfigOption<Long> SCAN_MAX_OUTSTANDING_MESSAGES =
             whole(
                     "scan.flow-control.max-outstanding-element-count",

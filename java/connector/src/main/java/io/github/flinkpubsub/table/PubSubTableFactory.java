@@ -1,9 +1,11 @@
 package io.github.flinkpubsub.table;
 
 import org.apache.flink.annotation.Internal;
+import org.apache.flink.api.common.RuntimeExecutionMode;
 import org.apache.flink.api.common.serialization.DeserializationSchema;
 import org.apache.flink.api.common.serialization.SerializationSchema;
 import org.apache.flink.configuration.ConfigOption;
+import org.apache.flink.configuration.ExecutionOptions;
 import org.apache.flink.table.api.ValidationException;
 import org.apache.flink.table.catalog.Column.MetadataColumn;
 import org.apache.flink.table.connector.ChangelogMode;
@@ -94,7 +96,9 @@ public final class PubSubTableFactory
                 settings,
                 format,
                 context.getPhysicalRowDataType(),
-                publishTimePrecision(context));
+                publishTimePrecision(context),
+                context.getConfiguration().get(ExecutionOptions.RUNTIME_MODE)
+                        == RuntimeExecutionMode.BATCH);
     }
 
     @Override

@@ -88,7 +88,8 @@ final class PubSubTableSink implements DynamicTableSink, SupportsWritingMetadata
                 ? new OrderedProvider(
                         sink,
                         columns,
-                        "PubSub(" + table.asSummaryString() + ")",
+                        "PubSub(" + table.getObjectName() + ")",
+                        asSummaryString(),
                         settings.parallelism())
                 : SinkV2Provider.of(sink, settings.parallelism());
     }
@@ -111,16 +112,19 @@ final class PubSubTableSink implements DynamicTableSink, SupportsWritingMetadata
         private final PubSubSink<RowData> sink;
         private final RowMetadata columns;
         private final String name;
+        private final String description;
         @Nullable private final Integer parallelism;
 
         OrderedProvider(
                 PubSubSink<RowData> sink,
                 RowMetadata columns,
                 String name,
+                String description,
                 @Nullable Integer parallelism) {
             this.sink = sink;
             this.columns = columns;
             this.name = name;
+            this.description = description;
             this.parallelism = parallelism;
         }
 
@@ -135,7 +139,8 @@ final class PubSubTableSink implements DynamicTableSink, SupportsWritingMetadata
                             ? rows
                             : rows.partitionCustom(
                                     new OrderingKeyPartitioner(), columns::orderingKey);
-            DataStreamSink<RowData> written = routed.sinkTo(sink).name(name);
+            DataStreamSink<RowData> written =
+                    routed.sinkTo(sink).name(name).setDescription(description);
             if (writers > 0) {
                 written.setParallelism(writers);
             }

@@ -15,50 +15,62 @@ import org.apache.flink.table.connector.format.DecodingFormat;
 import org.apache.flink.table.connector.source.DataStreamScanProvider;
 import org.apache.flink.table.connector.source.DynamicTableSource;
 import org.apache.flink.table.connector.source.ScanTableSource;
+import org.apache.flink.table.connector.source.abilities.SupportsProjectionPushDown;
 import org.apache.flink.table.connector.source.abilities.SupportsReadingMetadata;
 import org.apache.flink.table.connector.source.abilities.SupportsWatermarkPushDown;
 import org.apache.flink.table.data.RowData;
 import org.apache.flink.table.types.DataType;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.IntStream;
 
 import javax.annotation.Nullable;
 
 /** Reads a table. Lives in the planner; the job gets a {@link PubSubSource}. */
 final class PubSubTableSource
-        implements ScanTableSource, SupportsReadingMetadata, SupportsWatermarkPushDown {
+        implements ScanTableSource,
+                SupportsProjectionPushDown,
+                SupportsReadingMetadata,
+                SupportsWatermarkPushDown {
 
     private final ObjectIdentifier table;
     private final ScanSettings settings;
     private final DecodingFormat<DeserializationSchema<RowData>> format;
     private final DataType physicalType;
     private final int publishTimePrecision;
+    private final boolean batch;
 
     // What the planner pushes down.
     private DataType producedType;
+    private int[] columns;
     private List<String> formatMetadata = List.of();
     private List<ReadableMetadata> metadata = List.of();
     @Nullable private WatermarkStrategy<RowData> watermarks;
 
     /**
      * @param publishTimePrecision digits of the publish time's seconds, as the table declares it
+     * @param batch whether the statement runs in batch execution
      */
     PubSubTableSource(
             ObjectIdentifier table,
             ScanSettings settings,
             DecodingFormat<DeserializationSchema<RowData>> format,
             DataType physicalType,
-            int publishTimePrecision) {
+            int publishTimePrecision,
+            boolean batch) {
         this.table = table;
         this.settings = settings;
         this.format = format;
         this.physicalType = physicalType;
         this.publishTimePrecision = publishTimePrecision;
+        this.batch = batch;
         producedType = physicalType;
+        columns = IntStream.range(0, DataType.getFieldCount(physicalType)).toArray();
     }
 
     @Override
@@ -81,6 +93,21 @@ final class PubSubTableSource
             types.put(own.key, own.type(publishTimePrecision));
         }
         return types;
+    }
+
+    @Override
+    public boolean supportsNestedProjection() {
+        return false;
+    }
+
+    /**
+     * The planner prunes metadata only of a source that takes a projection of its columns too. The
+     * payload is decoded as a whole all the same: not every format can leave out fields.
+     */
+    @Override
+    public void applyProjection(int[][] columns, DataType producedType) {
+        this.columns = Arrays.stream(columns).mapToInt(path -> path[0]).toArray();
+        this.producedType = producedType;
     }
 
     @Override
@@ -115,23 +142,37 @@ final class PubSubTableSource
         RowDeserializer deserializer =
                 new RowDeserializer(
                         format.createRuntimeDecoder(context, physicalType),
+                        projection(),
                         readers,
                         context.createTypeInformation(producedType));
         PubSubSource<RowData> source =
                 ScanSettings.SOURCE.translated(
                         () -> settings.builder().deserializer(deserializer).build());
         return new Provider(
-                source,
+                batch ? source.inBatchExecution() : source,
                 watermarks == null ? WatermarkStrategy.noWatermarks() : watermarks,
                 "PubSub(" + table.asSummaryString() + ")",
                 settings.parallelism());
     }
 
+    /** What a query needs of the format's rows; null for all of them. */
+    @Nullable
+    private int[] projection() {
+        int physical = DataType.getFieldCount(physicalType);
+        int[] all = IntStream.range(0, physical + formatMetadata.size()).toArray();
+        int[] wanted =
+                IntStream.concat(Arrays.stream(columns), Arrays.stream(all).skip(physical))
+                        .toArray();
+        return Arrays.equals(all, wanted) ? null : wanted;
+    }
+
     @Override
     public DynamicTableSource copy() {
         PubSubTableSource copy =
-                new PubSubTableSource(table, settings, format, physicalType, publishTimePrecision);
+                new PubSubTableSource(
+                        table, settings, format, physicalType, publishTimePrecision, batch);
         copy.producedType = producedType;
+        copy.columns = columns;
         copy.formatMetadata = formatMetadata;
         copy.metadata = metadata;
         copy.watermarks = watermarks;

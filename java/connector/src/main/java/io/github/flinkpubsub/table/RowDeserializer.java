@@ -8,6 +8,7 @@ import org.apache.flink.api.common.typeinfo.TypeInformation;
 import org.apache.flink.table.data.GenericRowData;
 import org.apache.flink.table.data.RowData;
 import org.apache.flink.table.data.utils.JoinedRowData;
+import org.apache.flink.table.data.utils.ProjectedRowData;
 import org.apache.flink.util.Collector;
 
 import javax.annotation.Nullable;
@@ -18,15 +19,21 @@ final class RowDeserializer implements PubSubDeserializationSchema<RowData> {
     private static final long serialVersionUID = 1L;
 
     private final DeserializationSchema<RowData> format;
+    @Nullable private final int[] projection;
     private final ReadableMetadata.Reader[] metadata;
     private final TypeInformation<RowData> type;
     @Nullable private transient Appender appender;
 
+    /**
+     * @param projection the fields of the format's rows that are wanted; null for all
+     */
     RowDeserializer(
             DeserializationSchema<RowData> format,
+            @Nullable int[] projection,
             ReadableMetadata.Reader[] metadata,
             TypeInformation<RowData> type) {
         this.format = format;
+        this.projection = projection;
         this.metadata = metadata;
         this.type = type;
     }
@@ -34,12 +41,12 @@ final class RowDeserializer implements PubSubDeserializationSchema<RowData> {
     @Override
     public void open(DeserializationSchema.InitializationContext context) throws Exception {
         format.open(context);
-        appender = new Appender();
+        appender = new Appender(projection);
     }
 
     @Override
     public void deserialize(PubSubMessage message, Collector<RowData> out) throws Exception {
-        if (metadata.length == 0) {
+        if (metadata.length == 0 && projection == null) {
             format.deserialize(message.payloadBytes(), out);
             return;
         }
@@ -60,11 +67,16 @@ final class RowDeserializer implements PubSubDeserializationSchema<RowData> {
         return type;
     }
 
-    /** Puts the metadata of one message behind each of its rows. */
+    /** Puts the metadata of one message behind what is wanted of each of its rows. */
     private static final class Appender implements Collector<RowData> {
 
+        @Nullable private final int[] projection;
         private GenericRowData metadata;
         private Collector<RowData> out;
+
+        Appender(@Nullable int[] projection) {
+            this.projection = projection;
+        }
 
         void start(GenericRowData metadata, Collector<RowData> out) {
             this.metadata = metadata;
@@ -73,7 +85,9 @@ final class RowDeserializer implements PubSubDeserializationSchema<RowData> {
 
         @Override
         public void collect(RowData row) {
-            out.collect(new JoinedRowData(row.getRowKind(), row, metadata));
+            RowData wanted =
+                    projection == null ? row : ProjectedRowData.from(projection).replaceRow(row);
+            out.collect(new JoinedRowData(row.getRowKind(), wanted, metadata));
         }
 
         @Override

@@ -77,6 +77,10 @@ final class ScanSettings {
                             "timestampAttribute",
                             PubSubSourceBuilder::timestampAttribute)
                     .with(
+                            SCAN_MESSAGE_RATE_LIMIT,
+                            "messageRateLimit",
+                            PubSubSourceBuilder::messageRateLimit)
+                    .with(
                             SCAN_BOUNDED_TIMESTAMP_MILLIS,
                             "stopAt",
                             (b, v) -> b.stopAt(Instant.ofEpochMilli(v)))
@@ -204,7 +208,7 @@ final class ScanSettings {
 
     private ScanSettings(ReadableConfig options) {
         this.options = options;
-        project = options.get(PROJECT);
+        project = Settings.checked(PROJECT, () -> Names.project(options.get(PROJECT)));
         subscriptions = subscriptions();
     }
 
@@ -225,6 +229,7 @@ final class ScanSettings {
     static ScanSettings of(ReadableConfig options) {
         ScanSettings settings = new ScanSettings(options);
         settings.builder();
+        settings.parallelism();
         return settings;
     }
 

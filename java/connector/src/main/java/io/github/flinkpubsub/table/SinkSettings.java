@@ -190,7 +190,7 @@ final class SinkSettings {
 
     private SinkSettings(ReadableConfig options) {
         this.options = options;
-        project = options.get(PROJECT);
+        project = Settings.checked(PROJECT, () -> Names.project(options.get(PROJECT)));
         topic = options.getOptional(TOPIC).map(name -> topic(TOPIC, name)).orElse(null);
     }
 
@@ -212,6 +212,7 @@ final class SinkSettings {
     static SinkSettings of(ReadableConfig options, Set<WritableMetadata> columns) {
         SinkSettings settings = new SinkSettings(options);
         settings.builder();
+        settings.parallelism();
         if (settings.topic == null && !columns.contains(WritableMetadata.TOPIC)) {
             throw new ValidationException(
                     "'topic' is missing: a table is written to one topic, or to a topic for each"

@@ -58,7 +58,8 @@ public final class CheckpointingProbe {
                     null,
                     "checkpointing is off, and only checkpoints acknowledge messages: enable it"
                             + " (execution.checkpointing.interval), or set firstCheckpointTimeout"
-                            + " to zero to read without ever acknowledging");
+                            + " ('scan.first-checkpoint-timeout' in SQL) to zero to read without"
+                            + " ever acknowledging");
         }
         Duration interval = job.get(CheckpointingOptions.CHECKPOINTING_INTERVAL);
         if (isNear(interval, maxAckExtensionPeriod)) {

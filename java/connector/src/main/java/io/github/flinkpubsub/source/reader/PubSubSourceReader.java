@@ -85,7 +85,9 @@ public final class PubSubSourceReader<T>
     public static <T> PubSubSourceReader<T> create(
             SourceConfig config, PubSubDeserializationSchema<T> schema, SourceReaderContext context)
             throws Exception {
-        boolean acksAtEnd = config.stopCondition() != null && CheckpointingProbe.isBatch(context);
+        boolean acksAtEnd =
+                config.stopCondition() != null
+                        && (config.batchExecution() || CheckpointingProbe.isBatch(context));
         if (!acksAtEnd && !config.subscriberOptions().firstCheckpointTimeout().isZero()) {
             CheckpointingProbe.check(context, config.subscriberOptions().maxAckExtensionPeriod());
         }
