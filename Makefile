@@ -59,7 +59,7 @@ test-conformance: native pstest ## run the same scenarios with Google's clients 
 
 test-cluster: native ## run the example jobs on a standalone Flink cluster, and kill its processes (CONNECTOR_JAR=…: with that jar)
 	@if python3 -m pip --version >/dev/null 2>&1; then \
-		tests/cluster/flink && $(gradle) :cluster:integrationTest $(if $(CONNECTOR_JAR),-PconnectorJar=$(abspath $(CONNECTOR_JAR))); \
+		tests/cluster/flink && tests/cluster/pyflink && $(gradle) :cluster:integrationTest $(if $(CONNECTOR_JAR),-PconnectorJar=$(abspath $(CONNECTOR_JAR))); \
 	elif [ "$$CI" = true ]; then \
 		echo "python3 with pip is missing: the tests on a cluster fetch Flink with it" >&2; exit 1; \
 	else \

@@ -49,12 +49,27 @@ final class Cli {
         return execute("sql-client.sh", arguments);
     }
 
+    /** {@code flink run -py}: answers what the program printed. */
+    String python(Path modules, String... arguments) throws IOException {
+        return execute(
+                Map.of("PYTHONPATH", modules.toString()),
+                "flink",
+                concat(
+                        "run",
+                        concat("-pyclientexec", concat("python3", concat("-py", arguments)))));
+    }
+
     /** {@code flink}: answers what it printed. */
     String flink(String... arguments) throws IOException {
         return execute("flink", arguments);
     }
 
     private String execute(String tool, String... arguments) throws IOException {
+        return execute(Map.of(), tool, arguments);
+    }
+
+    private String execute(Map<String, String> variables, String tool, String... arguments)
+            throws IOException {
         List<String> command =
                 new ArrayList<>(List.of(home.resolve("bin").resolve(tool).toString()));
         command.addAll(Arrays.asList(arguments));
@@ -65,6 +80,7 @@ final class Cli {
                         .redirectInput(new File("/dev/null"))
                         .redirectOutput(out.toFile());
         builder.environment().putAll(environment);
+        builder.environment().putAll(variables);
         Process process = builder.start();
         try {
             if (!process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)) {

@@ -3,6 +3,7 @@ package io.github.flinkpubsub.cluster;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.net.URL;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
@@ -85,7 +86,7 @@ final class FlinkCluster implements AutoCloseable {
 
     /**
      * A path that the build names: {@code flink}, {@code connector}, {@code jobs}, {@code bundle},
-     * {@code data}.
+     * {@code data}, {@code python}, {@code pyflink}.
      */
     static Path property(String name) {
         String value = System.getProperty("pubsub.cluster." + name);
@@ -134,6 +135,36 @@ final class FlinkCluster implements AutoCloseable {
     /** {@code kill -9}. */
     void killJobManager() {
         jobManager.kill();
+    }
+
+    /**
+     * Starts a SQL gateway, which the caller ends, and waits until it answers.
+     *
+     * @param port of 127.0.0.1 for its REST endpoint
+     */
+    GuardedProcess startGateway(int port) throws IOException {
+        GuardedProcess gateway =
+                daemon(
+                        "sql-gateway",
+                        "sql-gateway-" + ++started,
+                        "-Dsql-gateway.endpoint.rest.address=127.0.0.1",
+                        "-Dsql-gateway.endpoint.rest.bind-address=127.0.0.1",
+                        "-Dsql-gateway.endpoint.rest.port=" + port,
+                        // Without it, the job manager's.
+                        "-Dsql-gateway.endpoint.rest.bind-port=" + port);
+        try {
+            Await.until(
+                    "an answer of the SQL gateway, see " + logs,
+                    LIMIT,
+                    () -> {
+                        new URL("http://127.0.0.1:" + port + "/v1/info").openStream().close();
+                        return true;
+                    });
+        } catch (Throwable t) {
+            gateway.close();
+            throw t;
+        }
+        return gateway;
     }
 
     void awaitFreeSlots(int slots) {
@@ -256,7 +287,6 @@ final class FlinkCluster implements AutoCloseable {
                         "rest.address: 127.0.0.1",
                         "rest.bind-address: 127.0.0.1",
                         "rest.port: " + restPort,
-                        "rest.bind-port: " + restPort,
                         "taskmanager.host: 127.0.0.1",
                         "taskmanager.bind-host: 127.0.0.1",
                         "taskmanager.numberOfTaskSlots: " + SLOTS,
@@ -278,7 +308,7 @@ final class FlinkCluster implements AutoCloseable {
                                 + " RETAIN_ON_CANCELLATION"));
     }
 
-    private static int freePort() throws IOException {
+    static int freePort() throws IOException {
         try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             return socket.getLocalPort();
         }
