@@ -315,6 +315,8 @@ class ApacheJobsIT {
         assertThat(records).containsExactly("a");
         assertThat(OwnFactory.acknowledged).containsExactlyInAnyOrder("ack-a", "ack-end");
         assertThat(OwnFactory.closed).hasValue(1);
+        // Those of the environment, which are looked up only when they are used.
+        assertThat(OwnFactory.credentials).containsExactly("OAuth2");
     }
 
     @Test
