@@ -28,7 +28,7 @@ public final class NativeAdmin implements Admin {
      * @throws IllegalArgumentException when an option is not understood; names it
      */
     public static NativeAdmin open(NativeOptions connection) throws IOException {
-        return new NativeAdmin(OpenClient.open(connection, AdminNatives::open));
+        return new NativeAdmin(OpenClient.openOutsideTasks(connection, AdminNatives::open));
     }
 
     @Override

@@ -34,6 +34,10 @@ public final class NativeLibrary {
     private static final String RELEASE_HOOK = "pubsub-native";
 
     private static int clients;
+
+    /** Those of tasks, which are closed before the job's class loader is released. */
+    private static int taskClients;
+
     @Nullable private static NativeLog log;
 
     /** Class loaders of jobs that use this library and were not released yet. */
@@ -69,32 +73,38 @@ public final class NativeLibrary {
     }
 
     /**
-     * A client is about to be opened. To be followed by {@link #clientClosed()}, also when opening
+     * A client is about to be opened. To be followed by {@link #clientClosed}, also when opening
      * fails.
      *
+     * @param ofTask whether a task opens it, or else the job's coordinator or main method
      * @throws IllegalArgumentException when a setting is not understood; names it
      */
-    static synchronized void clientOpens() throws PubSubException {
+    static synchronized void clientOpens(boolean ofTask) throws PubSubException {
         NativeLoader.load();
         if (log == null) {
             LibraryNatives.configure(settings().encode());
             log = NativeLog.start();
         }
         clients++;
+        taskClients += ofTask ? 1 : 0;
     }
 
     /** A client is closed; the last one ends the library's threads. */
-    static synchronized void clientClosed() {
+    static synchronized void clientClosed(boolean ofTask) {
         clients--;
+        taskClients -= ofTask ? 1 : 0;
         if (clients == 0) {
             stop(LibraryNatives::stop);
         }
     }
 
-    /** The job's tasks have ended. With the last job, nobody is left to close what is open. */
+    /**
+     * The job's tasks have ended. With the last job, nobody is left to close what they have left
+     * open. In a process that has the job's coordinator as well, that one may be at work still.
+     */
     private static synchronized void released(ClassLoader loader) {
         JOBS.remove(loader);
-        if (JOBS.isEmpty() && clients > 0) {
+        if (JOBS.isEmpty() && taskClients > 0) {
             stop(LibraryNatives::abandon);
         }
     }

@@ -8,10 +8,12 @@ final class OpenClient {
 
     private final long handle;
     private final TokenFeed.Lease tokens;
+    private final boolean ofTask;
 
-    private OpenClient(long handle, TokenFeed.Lease tokens) {
+    private OpenClient(long handle, TokenFeed.Lease tokens, boolean ofTask) {
         this.handle = handle;
         this.tokens = tokens;
+        this.ofTask = ofTask;
     }
 
     /**
@@ -21,17 +23,28 @@ final class OpenClient {
      * @throws IllegalArgumentException when an option or a setting is not understood; names it
      */
     static OpenClient open(NativeOptions options, ToLongFunction<byte[]> open) throws IOException {
-        NativeLibrary.clientOpens();
+        return open(options, open, true);
+    }
+
+    /** Opens a client that does not end with a job's tasks. */
+    static OpenClient openOutsideTasks(NativeOptions options, ToLongFunction<byte[]> open)
+            throws IOException {
+        return open(options, open, false);
+    }
+
+    private static OpenClient open(
+            NativeOptions options, ToLongFunction<byte[]> open, boolean ofTask) throws IOException {
+        NativeLibrary.clientOpens(ofTask);
         try {
             TokenFeed.Lease tokens = TokenFeed.acquire(options);
             try {
-                return new OpenClient(open.applyAsLong(options.encode()), tokens);
+                return new OpenClient(open.applyAsLong(options.encode()), tokens, ofTask);
             } catch (Throwable t) {
                 tokens.release();
                 throw t;
             }
         } catch (Throwable t) {
-            NativeLibrary.clientClosed();
+            NativeLibrary.clientClosed(ofTask);
             throw t;
         }
     }
@@ -45,7 +58,7 @@ final class OpenClient {
         try {
             tokens.release();
         } finally {
-            NativeLibrary.clientClosed();
+            NativeLibrary.clientClosed(ofTask);
         }
     }
 }

@@ -118,9 +118,17 @@ class FromTopicIT {
         }
     }
 
+    /** Waits until these have come; on a slow machine a lease may run out, and one comes twice. */
     private static void await(String... records) throws Exception {
-        CollectingSink.await(records.length, 60_000);
-        assertThat(CollectingSink.records).contains(records);
+        List<String> expected = List.of(records);
+        long deadline = System.nanoTime() + TimeUnit.MINUTES.toNanos(1);
+        synchronized (CollectingSink.records) {
+            while (!CollectingSink.records.containsAll(expected)) {
+                long left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
+                assertThat(left).as("%s of %s", CollectingSink.records, expected).isPositive();
+                CollectingSink.records.wait(left);
+            }
+        }
     }
 
     @Test
@@ -135,7 +143,7 @@ class FromTopicIT {
         await("a", "b");
         job.cancel().get();
         awaitNoSubscription();
-        assertThat(CollectingSink.records).containsExactlyInAnyOrder("a", "b");
+        assertThat(CollectingSink.records).containsOnly("a", "b");
     }
 
     @Test
@@ -165,9 +173,8 @@ class FromTopicIT {
         server.publish(TOPIC, "a");
         await("a");
         server.publish(TOPIC, "fail", "b");
-        CollectingSink.await(3, 60_000);
+        await("a", "fail", "b");
         assertThat(FailOnce.failed).isTrue();
-        assertThat(CollectingSink.records).contains("a", "fail", "b");
         assertThat(subscriptions()).containsExactly(subscription);
         job.cancel().get();
         awaitNoSubscription();
@@ -256,6 +263,6 @@ class FromTopicIT {
         server.publish(TOPIC, "a");
         job.getJobExecutionResult().get();
         awaitNoSubscription();
-        assertThat(CollectingSink.records).containsExactly("a");
+        assertThat(CollectingSink.records).containsOnly("a");
     }
 }
