@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import org.apache.flink.table.api.EnvironmentSettings;
+import org.apache.flink.table.api.PlanReference;
 import org.apache.flink.table.api.TableEnvironment;
 import org.apache.flink.table.api.ValidationException;
 import org.apache.flink.util.ExceptionUtils;
@@ -420,6 +421,19 @@ class ValidationTest {
                         "bounded",
                         ", 'scan.bounded.mode' = 'idle', 'scan.bounded.idle-timeout' = '5 s'"));
         assertThat(batch.explainSql("SELECT * FROM bounded")).contains("TableSourceScan");
+    }
+
+    @Test
+    void aCompiledPlanIsRestored() {
+        table(
+                "id INT, name STRING, ts TIMESTAMP_LTZ(3) METADATA FROM 'publish-time' VIRTUAL, a"
+                        + " MAP<STRING, STRING> METADATA FROM 'attributes', WATERMARK FOR ts AS ts",
+                reading("topic=t"));
+        String plan =
+                env.compilePlanSql("INSERT INTO t (name, a) SELECT name, MAP['k', 'v'] FROM t")
+                        .asJsonString();
+        assertThat(env.loadPlan(PlanReference.fromJsonString(plan)).explain())
+                .contains("project=[name], metadata=[publish-time], watermark=[");
     }
 
     @Test
