@@ -41,8 +41,16 @@ test: test-rust test-java test-interop test-conformance test-cluster ## run ever
 test-rust: tools ## run the tests of the Rust crates
 	$(CARGO) test --workspace --locked --no-fail-fast
 
-test-java: native ## run the Java tests: units, and jobs on Flink 2 and 1.20 against the embedded server
+test-java: native ## run the Java tests: units, jobs on Flink 2.3 and 1.20 against the embedded server, some on 2.2, 2.0 and other Javas
 	$(gradle) --continue test integrationTest flink1Test -x :interop-java:integrationTest -x :cluster:integrationTest
+	@if python3 -m pip --version >/dev/null 2>&1; then \
+		tests/java/runtime 11 21 25; \
+	elif [ "$$CI" = true ]; then \
+		echo "python3 with pip is missing: the tests on other Javas fetch these with it" >&2; exit 1; \
+	else \
+		echo "python3 with pip is missing: skipping the tests on Java 11, 21 and 25"; \
+	fi
+	$(gradle) --continue :connector:smoke
 
 soak: native ## run the tests with faults in their long form: a million messages, hundreds of faults
 	$(gradle) :connector:soak

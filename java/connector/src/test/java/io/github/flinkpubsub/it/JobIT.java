@@ -131,6 +131,7 @@ class JobIT {
     }
 
     @Test
+    @Tag("smoke")
     void copiesEverythingAndAcknowledgesIt() throws Exception {
         List<String> texts = numbered(5_000);
         for (int from = 0; from < texts.size(); from += 1_000) {
@@ -358,6 +359,7 @@ class JobIT {
     }
 
     @Test
+    @Tag("smoke")
     void afterAFailureNothingIsLost() throws Exception {
         List<String> texts = numbered(2_000);
         server.publish(IN, texts.subList(0, 1_000).toArray(new String[0]));
@@ -456,6 +458,7 @@ class JobIT {
     }
 
     @Test
+    @Tag("smoke")
     void boundedInputIsPublishedToTheTopicOfEachRecord() throws Exception {
         String other = "projects/p/topics/other";
         String otherSub = "projects/p/subscriptions/other-sub";

@@ -339,6 +339,7 @@ class SinkJobIT {
     }
 
     @Test
+    @Tag("smoke")
     void theSinksParallelismChangesAcrossARestore() throws Exception {
         String savepoint = null;
         List<String> out = new ArrayList<>();

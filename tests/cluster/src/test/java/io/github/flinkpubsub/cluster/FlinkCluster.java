@@ -276,10 +276,12 @@ final class FlinkCluster implements AutoCloseable {
         Files.write(
                 conf.resolve("config.yaml"),
                 List.of(
-                        // What Flink's own classes need of the JDK; and what only caches hold is
-                        // garbage, so that a
-                        // test sees what else is held.
-                        "env.java.opts.all: " + jvmOptions + " -XX:SoftRefLRUPolicyMSPerMB=0",
+                        // What Flink's own classes need of the JDK. What only caches hold is
+                        // garbage, and the heap
+                        // has its pages from the start, so that tests see what else is held.
+                        "env.java.opts.all: "
+                                + jvmOptions
+                                + " -XX:SoftRefLRUPolicyMSPerMB=0 -XX:+AlwaysPreTouch",
                         "jobmanager.rpc.address: 127.0.0.1",
                         "jobmanager.rpc.port: " + rpcPort,
                         "jobmanager.bind-host: 127.0.0.1",
@@ -291,6 +293,8 @@ final class FlinkCluster implements AutoCloseable {
                         "taskmanager.bind-host: 127.0.0.1",
                         "taskmanager.numberOfTaskSlots: " + SLOTS,
                         "taskmanager.memory.process.size: 1500m",
+                        "taskmanager.memory.network.min: 32m",
+                        "taskmanager.memory.network.max: 32m",
                         // Spreads a job over both.
                         "taskmanager.load-balance.mode: SLOTS",
                         "io.tmp.dirs: " + folder.resolve("tmp"),
