@@ -1,58 +1,119 @@
-//! Who we are: headers that prove it, taken from Google's authentication library.
+//! Who we are: headers that prove it.
+//!
+//! A connection has one identity, and all who use the connection share its token. Files are made
+//! into credentials by Google's authentication library, but for what it cannot do ([`http`]).
 
+mod cached;
 mod handed;
+mod http;
+mod library;
+mod roots;
+mod secrets;
 
+use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use google_cloud_auth::build_errors;
-use google_cloud_auth::credentials::{self, CacheableResource, Credentials, service_account};
-use google_cloud_auth::errors::CredentialsError;
-use http::header::{AUTHORIZATION, HeaderMap};
-use http::{Extensions, HeaderValue};
+use ::http::HeaderValue;
+use ::http::header::{AUTHORIZATION, HeaderMap};
+use serde_json::Value;
+use tokio::time::Instant;
 use tonic::Code;
 
+use self::cached::{Cached, Failure};
 pub use self::handed::{Demand, HandedTokens};
+use self::http::Http;
+use self::library::Library;
 use crate::connect::ConnectionOptions;
 use crate::error::Error;
 
 const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
+const CREDENTIALS: &str = "GOOGLE_APPLICATION_CREDENTIALS";
+const QUOTA_PROJECT: &str = "GOOGLE_CLOUD_QUOTA_PROJECT";
+const METADATA_HOST: &str = "GCE_METADATA_HOST";
+const DEFAULT_METADATA_HOST: &str = "metadata.google.internal";
+/// Where a key is exchanged unless it says otherwise. For these the library signs tokens itself, as
+/// Google's other clients do: the service takes them without an exchange.
+const GOOGLE_TOKEN_URIS: [&str; 3] = [
+    "https://oauth2.googleapis.com/token",
+    "https://accounts.google.com/o/oauth2/token",
+    "https://www.googleapis.com/oauth2/v4/token",
+];
+
 /// Longer texts of a token service are cut.
 const MAX_TEXT: usize = 500;
 /// How long a call waits for a token.
 const TOKEN_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The identity of a connection: nobody for an emulator, else credentials that are built anew when
-/// the service refuses them, because the library offers no other way to drop a cached token.
-pub(crate) struct Auth {
-    source: Source,
-    quota_project: Option<HeaderValue>,
-    current: Mutex<Current>,
-    /// There has been a token.
-    proven: AtomicBool,
+/// For how long calls are told to try again while there is no token; then they fail for good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TokenPatience {
+    /// Before there ever was one. Default 30 s.
+    pub first: Duration,
+    /// After that. Default 10 min.
+    pub later: Duration,
 }
 
+impl Default for TokenPatience {
+    fn default() -> Self {
+        Self {
+            first: Duration::from_secs(30),
+            later: Duration::from_secs(600),
+        }
+    }
+}
+
+/// The identity of a connection.
+pub(crate) struct Auth {
+    source: Source,
+    options: ConnectionOptions,
+    quota_project: Option<HeaderValue>,
+    current: Mutex<Current>,
+    outage: Mutex<Outage>,
+}
+
+/// What credentials are made of, again after they were refused.
+#[derive(Debug, Clone)]
 enum Source {
     Nobody,
-    Default,
-    /// What the default comes to where no file describes credentials.
-    Metadata,
-    KeyFile(PathBuf),
-    /// Somebody else fetches the tokens.
     Handed(HandedTokens),
+    /// The option's file.
+    KeyFile(PathBuf),
+    /// A file of Application Default Credentials.
+    DefaultFile(PathBuf),
+    /// What the default comes to where no file describes credentials; the host of the server.
+    Metadata(String),
+}
+
+#[derive(Clone)]
+enum Identity {
+    Nobody,
+    Handed(HandedTokens),
+    Http(Arc<Cached<Http>>),
+    Library(Arc<Library>),
 }
 
 struct Current {
-    credentials: Option<Credentials>,
-    generation: u64,
+    identity: Identity,
+    /// How often it was made; the upper half of a generation.
+    made: u32,
+}
+
+#[derive(Default)]
+struct Outage {
+    /// There has been a token.
+    proven: bool,
+    /// There is none since.
+    since: Option<Instant>,
 }
 
 impl Auth {
-    /// Must be called within a runtime: tokens are renewed by a task.
+    /// Reads the files that the options or the environment name; makes no call. Must be called
+    /// within a runtime: tokens are renewed by a task.
     pub(crate) fn new(options: &ConnectionOptions) -> Result<Self, Error> {
+        let mut quota_project = options.quota_project.clone();
         let source = if options.emulator {
             Source::Nobody
         } else if let Some(tokens) = &options.access_tokens {
@@ -63,112 +124,139 @@ impl Auth {
             let _ = rustls::crypto::ring::default_provider().install_default();
             match &options.service_account_key_file {
                 Some(file) => Source::KeyFile(file.clone()),
-                None if no_default_file() => Source::Metadata,
-                None => Source::Default,
+                None => {
+                    let project = || set_variable(QUOTA_PROJECT)?.into_string().ok();
+                    quota_project = quota_project.or_else(project);
+                    default_source()
+                }
             }
         };
-        let quota_project = match &options.quota_project {
+        let quota_project = match quota_project {
             Some(project) => Some(
-                HeaderValue::from_str(project).map_err(|e| Error::option("quota-project", e))?,
+                HeaderValue::from_str(&project).map_err(|e| Error::option("quota-project", e))?,
             ),
             None => None,
         };
         Ok(Self {
             current: Mutex::new(Current {
-                credentials: source.build()?,
-                generation: 0,
+                identity: source.identity(options)?,
+                made: 0,
             }),
             source,
+            options: options.clone(),
             quota_project,
-            proven: AtomicBool::new(false),
+            outage: Mutex::default(),
         })
     }
 
     /// Adds the headers and answers the generation of the credentials.
     pub(crate) async fn authorize(&self, headers: &mut HeaderMap) -> Result<u64, Error> {
-        let generation = self.authenticate(headers).await?;
-        if let Some(project) = &self.quota_project {
-            headers.insert("x-goog-user-project", project.clone());
-        }
-        Ok(generation)
-    }
-
-    async fn authenticate(&self, headers: &mut HeaderMap) -> Result<u64, Error> {
-        if let Source::Handed(tokens) = &self.source {
-            let (token, generation) = tokio::time::timeout(TOKEN_TIMEOUT, tokens.token())
-                .await
-                .unwrap_or_else(|_| {
-                    let text = "no access token: none was handed over in time";
-                    Err(Error::new(Code::Unavailable, text))
-                })?;
-            headers.insert(AUTHORIZATION, token);
-            return Ok(generation);
-        }
-        let (credentials, generation) = {
-            let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-            (current.credentials.clone(), current.generation)
+        let (identity, made) = {
+            let current = self.current();
+            (current.identity.clone(), current.made)
         };
-        if let Some(credentials) = credentials {
-            match credentials.headers(Extensions::new()).await {
-                Ok(CacheableResource::New { data, .. }) => {
-                    self.proven.store(true, Ordering::Relaxed);
-                    headers.extend(data);
+        let asked = Instant::now();
+        let token = tokio::time::timeout(TOKEN_TIMEOUT, identity.authorize(headers)).await;
+        let generation = |inner: u64| u64::from(made) << 32 | inner & u64::from(u32::MAX);
+        match token {
+            Ok(Ok(inner)) => {
+                let mut outage = self.outage();
+                outage.proven = true;
+                outage.since = None;
+                drop(outage);
+                if let Some(project) = &self.quota_project {
+                    headers.insert("x-goog-user-project", project.clone());
                 }
-                // Only answered to those who name a version they have, which we do not.
-                Ok(CacheableResource::NotModified) => {}
-                Err(e) => {
-                    if !e.is_transient() {
-                        // The library's task has ended for good; another try needs new credentials.
-                        self.refused(generation);
-                    }
-                    return Err(self.token_error(&e));
+                Ok(generation(inner))
+            }
+            Ok(Err(failure)) => {
+                if !failure.transient && matches!(identity, Identity::Library(_)) {
+                    // The library's task has ended for good; another try needs new credentials.
+                    self.refused(generation(0));
                 }
+                Err(self.error(&failure, asked))
+            }
+            Err(_) => {
+                if matches!(identity, Identity::Library(_)) {
+                    // Its task may wait for ever: its requests have no bound.
+                    self.refused(generation(0));
+                }
+                let text = format!("none came within {} s", TOKEN_TIMEOUT.as_secs());
+                Err(self.error(&Failure::transient(text), asked))
             }
         }
-        Ok(generation)
     }
 
-    fn token_error(&self, error: &CredentialsError) -> Error {
-        let mut text = format!("no access token: {error}");
+    fn error(&self, failure: &Failure, asked: Instant) -> Error {
+        let mut text = failure.text.clone();
         if let Some((end, _)) = text.char_indices().nth(MAX_TEXT) {
             text.truncate(end);
             text.push('…');
         }
-        if matches!(self.source, Source::Metadata) && !self.proven.load(Ordering::Relaxed) {
+        let mut outage = self.outage();
+        let since = *outage.since.get_or_insert(asked);
+        if matches!(self.source, Source::Metadata(_)) && !outage.proven {
             // Not a machine of the cloud: waiting does not help.
             let text = format!(
-                "no Application Default Credentials: GOOGLE_APPLICATION_CREDENTIALS is not set, \
-                 gcloud has left none in the home directory, and no metadata server answers; {text}"
+                "no Application Default Credentials: {CREDENTIALS} is not set, gcloud has left none \
+                 in the home directory, and no metadata server answers; no access token: {text}"
             );
             return Error::new(Code::Unauthenticated, text);
         }
-        let code = if error.is_transient() {
-            Code::Unavailable
-        } else {
-            Code::Unauthenticated
+        let patience = &self.options.token_patience;
+        let limit = match outage.proven {
+            true => patience.later,
+            false => patience.first,
         };
-        Error::new(code, text)
+        if !failure.transient {
+            return Error::new(Code::Unauthenticated, format!("no access token: {text}"));
+        }
+        let gone = since.elapsed();
+        if gone >= limit {
+            let seconds = gone.as_secs();
+            let text = format!("no access token for {seconds} s: {text}");
+            return Error::new(Code::Unauthenticated, text);
+        }
+        Error::new(Code::Unavailable, format!("no access token: {text}"))
     }
 
-    /// Replaces credentials of this generation, once. False when there is nothing to replace them with.
+    /// Drops credentials of this generation, once. False when there is nothing to replace them with.
     /// Must be called within a runtime.
     pub(crate) fn refused(&self, generation: u64) -> bool {
-        if let Source::Handed(tokens) = &self.source {
-            tokens.refused(generation);
+        let mut current = self.current();
+        if u64::from(current.made) != generation >> 32 {
             return true;
         }
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        if current.generation != generation {
+        match &current.identity {
+            Identity::Nobody => return false,
+            Identity::Handed(tokens) => {
+                tokens.refused(generation);
+                return true;
+            }
+            Identity::Http(cached) => cached.refused(generation & u64::from(u32::MAX)),
+            Identity::Library(_) => {}
+        }
+        if matches!(self.source, Source::Metadata(_)) {
             return true;
         }
-        match self.source.build() {
-            Ok(Some(credentials)) => {
-                current.credentials = Some(credentials);
-                current.generation += 1;
+        // The file may have been replaced meanwhile.
+        match self.source.identity(&self.options) {
+            Ok(identity) => {
+                current.identity = identity;
+                current.made += 1;
                 true
             }
-            _ => false,
+            // A file that is just being written must not end a job; the old key may still do.
+            Err(_) => matches!(current.identity, Identity::Http(_)),
         }
+    }
+
+    fn current(&self) -> MutexGuard<'_, Current> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn outage(&self) -> MutexGuard<'_, Outage> {
+        self.outage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -176,79 +264,102 @@ impl fmt::Debug for Auth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.source {
             Source::Nobody => "Auth(none)",
-            Source::Default | Source::Metadata => "Auth(application default)",
+            Source::DefaultFile(_) | Source::Metadata(_) => "Auth(application default)",
             Source::KeyFile(_) => "Auth(key file)",
             Source::Handed(_) => "Auth(handed over)",
         })
     }
 }
 
+impl Identity {
+    async fn authorize(&self, headers: &mut HeaderMap) -> Result<u64, Failure> {
+        let (token, generation) = match self {
+            Self::Nobody => return Ok(0),
+            Self::Handed(tokens) => tokens.token().await?,
+            Self::Http(cached) => cached.token().await?,
+            Self::Library(library) => {
+                headers.extend(library.headers().await?);
+                return Ok(0);
+            }
+        };
+        headers.insert(AUTHORIZATION, token);
+        Ok(generation)
+    }
+}
+
 impl Source {
-    fn build(&self) -> Result<Option<Credentials>, Error> {
+    fn identity(&self, options: &ConnectionOptions) -> Result<Identity, Error> {
         match self {
-            Self::Nobody | Self::Handed(_) => Ok(None),
-            Self::Default | Self::Metadata => credentials::Builder::default()
-                .with_scopes([SCOPE])
-                .build()
-                .map(Some)
-                .map_err(|e| {
-                    Error::new(
-                        Code::Unauthenticated,
-                        format!("Application Default Credentials: {}", what_is_wrong(&e)),
-                    )
-                }),
-            Self::KeyFile(file) => from_key_file(file).map(Some),
+            Self::Nobody => Ok(Identity::Nobody),
+            Self::Handed(tokens) => Ok(Identity::Handed(tokens.clone())),
+            Self::Metadata(host) => {
+                let http = Http::from_metadata(host, options)?;
+                Ok(Identity::Http(Cached::new(http)))
+            }
+            Self::KeyFile(file) => key_file(file, options).map_err(|why| {
+                let text = format!("{}: {why}", file.display());
+                Error::option("service-account-key-file", text)
+            }),
+            Self::DefaultFile(file) => default_file(file, options).map_err(|why| {
+                let file = file.display();
+                let text = format!("Application Default Credentials: {file}: {why}");
+                Error::new(Code::Unauthenticated, text)
+            }),
         }
     }
 }
 
-fn from_key_file(file: &Path) -> Result<Credentials, Error> {
-    let refuse = |why: &dyn fmt::Display| {
-        Error::option(
-            "service-account-key-file",
-            format!("{}: {why}", file.display()),
-        )
-    };
-    let text = std::fs::read(file).map_err(|e| refuse(&e))?;
-    // Texts of the JSON reader are not passed on: they may quote what they read.
-    let key: serde_json::Value = serde_json::from_slice(&text)
-        .map_err(|e| refuse(&format!("not JSON, at line {}", e.line())))?;
-    match key.get("type").and_then(|t| t.as_str()) {
-        Some("service_account") => {}
-        _ => return Err(refuse(&"not the key of a service account")),
-    }
-    service_account::Builder::new(key)
-        .with_access_specifier(service_account::AccessSpecifier::from_scopes([SCOPE]))
-        .build()
-        .map_err(|e| refuse(&what_is_wrong(&e)))
-}
-
-fn what_is_wrong(error: &build_errors::Error) -> &'static str {
-    if error.is_loading() {
-        "cannot be read"
-    } else if error.is_missing_field() {
-        "a field is missing"
-    } else if error.is_unknown_type() {
-        "unknown type"
-    } else if error.is_not_supported() {
-        "this type is not supported"
-    } else {
-        "malformed"
+fn key_file(file: &Path, options: &ConnectionOptions) -> Result<Identity, String> {
+    match library::read(file)? {
+        (key, kind) if kind == "service_account" => with_key(&key, options),
+        _ => Err("not the key of a service account".to_owned()),
     }
 }
 
-/// Whether no file describes default credentials, by the rules of AIP-4110 and AIP-4113.
-fn no_default_file() -> bool {
-    let named = std::env::var_os("GOOGLE_APPLICATION_CREDENTIALS").is_some();
-    let well_known = match std::env::var_os("APPDATA") {
-        Some(home) if cfg!(windows) => PathBuf::from(home).join("gcloud"),
-        _ => match std::env::var_os("HOME") {
-            Some(home) => PathBuf::from(home).join(".config/gcloud"),
-            None => return !named,
-        },
+fn default_file(file: &Path, options: &ConnectionOptions) -> Result<Identity, String> {
+    match library::read(file)? {
+        (key, kind) if kind == "service_account" => with_key(&key, options),
+        (_, kind) if kind.is_empty() => Err("it has no type".to_owned()),
+        (json, kind) => Ok(Identity::Library(Arc::new(Library::new(&json, &kind)?))),
+    }
+}
+
+fn with_key(key: &Value, options: &ConnectionOptions) -> Result<Identity, String> {
+    let token_uri = key.get("token_uri").and_then(Value::as_str);
+    match token_uri.filter(|uri| !GOOGLE_TOKEN_URIS.contains(uri)) {
+        Some(uri) => {
+            let http = Http::with_key(key, uri, options)?;
+            Ok(Identity::Http(Cached::new(http)))
+        }
+        None => {
+            // The library looks at the key when it signs, which is late.
+            http::signer(key)?;
+            let library = Library::new(key, "service_account")?;
+            Ok(Identity::Library(Arc::new(library)))
+        }
+    }
+}
+
+/// Where default credentials come from, by the rules of AIP-4110 and AIP-4113.
+fn default_source() -> Source {
+    if let Some(file) = set_variable(CREDENTIALS) {
+        return Source::DefaultFile(file.into());
+    }
+    let home = match set_variable("APPDATA") {
+        Some(data) if cfg!(windows) => Some(PathBuf::from(data).join("gcloud")),
+        _ => set_variable("HOME").map(|home| PathBuf::from(home).join(".config/gcloud")),
     };
-    !named
-        && !well_known
-            .join("application_default_credentials.json")
-            .exists()
+    let file = home.map(|home| home.join("application_default_credentials.json"));
+    match file.filter(|file| file.exists()) {
+        Some(file) => Source::DefaultFile(file),
+        None => {
+            let host = set_variable(METADATA_HOST).and_then(|host| host.into_string().ok());
+            Source::Metadata(host.unwrap_or_else(|| DEFAULT_METADATA_HOST.to_owned()))
+        }
+    }
+}
+
+/// A variable of the environment that is not empty.
+fn set_variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
 }

@@ -2,6 +2,7 @@
 
 mod coalesce;
 mod options;
+mod route;
 mod tcp;
 
 use std::collections::HashMap;
@@ -15,6 +16,7 @@ use tokio::runtime::{Handle, Id};
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint};
 
 pub use self::options::{ConnectionOptions, HostPort};
+use self::route::Route;
 use self::tcp::Connector;
 use crate::auth::Auth;
 use crate::error::Error;
@@ -73,6 +75,7 @@ struct Shared {
     options: ConnectionOptions,
     runtime: Handle,
     endpoint: Endpoint,
+    route: Route,
     unary: Channel,
     auth: Auth,
     api_client: HeaderValue,
@@ -100,13 +103,18 @@ impl Connection {
         }
         let _context = runtime.enter();
         let endpoint = endpoint(&options)?;
+        let route = match options.emulator {
+            true => Route::direct(),
+            false => Route::by_environment(endpoint.uri())?,
+        };
         let shared = Arc::new(Shared {
             unary: with_windows(endpoint.clone(), UNARY_WINDOWS)
-                .connect_with_connector_lazy(Connector::for_writing(CONNECT_TIMEOUT)),
+                .connect_with_connector_lazy(Connector::for_writing(route.clone())),
             auth: Auth::new(&options)?,
             api_client: HeaderValue::from_static(NAME_AND_VERSION),
             keepalive: AtomicU64::new(KEEPALIVE_INTERVAL.as_millis() as u64),
             endpoint,
+            route,
             runtime: runtime.clone(),
             options,
         });
@@ -132,7 +140,7 @@ impl Connection {
         let endpoint = self.shared.endpoint.clone();
         with_windows(endpoint, windows)
             .http2_keep_alive_interval(self.keepalive_interval())
-            .connect_with_connector_lazy(Connector::for_reading(CONNECT_TIMEOUT))
+            .connect_with_connector_lazy(Connector::for_reading(self.shared.route.clone()))
     }
 
     /// After how long a silence a new stream's connection is asked for a sign of life: 30 s at first,

@@ -1,6 +1,7 @@
 //! gRPC over HTTP/2, as thin as it gets: requests are sent from the slices they came in, answers are
 //! cut into messages without being copied. A generated client copies every frame twice.
 
+mod certificate;
 mod deframe;
 mod message;
 mod status;

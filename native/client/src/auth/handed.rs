@@ -11,8 +11,8 @@ use std::time::Duration;
 use http::HeaderValue;
 use tokio::sync::Notify;
 use tokio::time::Instant;
-use tonic::Code;
 
+use super::cached::Failure;
 use crate::error::Error;
 
 /// Where tokens are handed over, and from where connections take them.
@@ -143,7 +143,7 @@ impl HandedTokens {
 
     /// A token that is valid now, and its generation; waits for one until there is a reason why
     /// there is none.
-    pub(super) async fn token(&self) -> Result<(HeaderValue, u64), Error> {
+    pub(super) async fn token(&self) -> Result<(HeaderValue, u64), Failure> {
         let mut waiting = None;
         loop {
             let handed = self.shared.handed.notified();
@@ -156,11 +156,10 @@ impl HandedTokens {
                     return Ok((token.header.clone(), state.generation));
                 }
                 if let Some((why, permanent)) = &state.failure {
-                    let code = match permanent {
-                        true => Code::Unauthenticated,
-                        false => Code::Unavailable,
-                    };
-                    return Err(Error::new(code, format!("no access token: {why}")));
+                    return Err(Failure {
+                        text: why.clone(),
+                        transient: !permanent,
+                    });
                 }
                 if waiting.is_none() {
                     state.waiting += 1;
@@ -278,23 +277,17 @@ mod tests {
     async fn calls_are_told_why_there_is_no_token() {
         let tokens = HandedTokens::new();
         tokens.fail("down", false);
-        let error = tokens.token().await.unwrap_err();
-        assert_eq!(
-            (error.code(), error.message()),
-            (Code::Unavailable, "no access token: down")
-        );
+        let failure = tokens.token().await.unwrap_err();
+        assert_eq!((failure.text.as_str(), failure.transient), ("down", true));
         tokens.hand("s3cret", HOUR).unwrap();
         // A failure to renew it is none as long as it serves.
         tokens.fail("no better one than s3cret", false);
         let (_, generation) = tokens.token().await.unwrap();
         tokens.refused(generation);
-        let error = tokens.token().await.unwrap_err();
-        assert_eq!(error.message(), "no access token: no better one than …");
+        let failure = tokens.token().await.unwrap_err();
+        assert_eq!(failure.text, "no better one than …");
         tokens.fail("never", true);
-        assert_eq!(
-            tokens.token().await.unwrap_err().code(),
-            Code::Unauthenticated
-        );
+        assert!(!tokens.token().await.unwrap_err().transient);
     }
 
     #[tokio::test]
@@ -306,8 +299,8 @@ mod tests {
         });
         tokens.close();
         assert_eq!(fetching.join().unwrap(), Demand::Closed);
-        let error = tokens.token().await.unwrap_err();
-        assert_eq!(error.message(), "no access token: their source is closed");
+        let failure = tokens.token().await.unwrap_err();
+        assert_eq!(failure.text, "their source is closed");
     }
 
     #[test]

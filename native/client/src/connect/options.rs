@@ -5,7 +5,7 @@ use std::net::Ipv6Addr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use crate::auth::HandedTokens;
+use crate::auth::{HandedTokens, TokenPatience};
 use crate::error::Error;
 use crate::options::Options;
 
@@ -102,6 +102,7 @@ pub struct ConnectionOptions {
     pub(crate) ca_certificate_file: Option<PathBuf>,
     pub(crate) user_agent_suffix: Option<String>,
     pub(crate) access_tokens: Option<HandedTokens>,
+    pub(crate) token_patience: TokenPatience,
 }
 
 impl ConnectionOptions {
@@ -163,6 +164,7 @@ impl ConnectionOptions {
             ca_certificate_file: ca_file.map(PathBuf::from),
             user_agent_suffix: user_agent_suffix.filter(|s| !s.trim().is_empty()),
             access_tokens: None,
+            token_patience: TokenPatience::default(),
         })
     }
 
@@ -181,6 +183,12 @@ impl ConnectionOptions {
             }
         };
         Err(Error::option(key, format!("not allowed beside '{other}'")))
+    }
+
+    /// Sets for how long calls may be told to try again while there is no token.
+    pub fn with_token_patience(mut self, patience: TokenPatience) -> Self {
+        self.token_patience = patience;
+        self
     }
 
     /// A plaintext server without credentials, given as `host:port`.

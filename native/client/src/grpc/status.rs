@@ -61,12 +61,18 @@ pub(super) fn check_response(status: StatusCode, headers: &HeaderMap) -> Result<
     ))
 }
 
-/// An error below gRPC: all of them may pass, except for time running out they are `UNAVAILABLE`.
+/// An error below gRPC. They may pass and are `UNAVAILABLE`, except for time running out and for a
+/// certificate that is not accepted, which is final.
 pub(crate) fn transport_error(
     connection: &Connection,
     error: &(dyn std::error::Error + 'static),
 ) -> Error {
     let endpoint = connection.options().endpoint();
+    if let Some(why) = super::certificate::refused(error) {
+        // No other attempt will find another certificate soon.
+        let text = format!("cannot connect to {endpoint}: {why}");
+        return Error::unanswered(Code::FailedPrecondition, text);
+    }
     let mut text = String::new();
     let mut connecting = false;
     let mut cause = Some(error);

@@ -22,14 +22,16 @@ class PubSubExceptionTest {
     @Test
     void messageHasStatusAndResource() {
         PubSubException e =
-                new PubSubException(Status.NOT_FOUND, "projects/p/topics/t", "no such topic");
-        assertThat(e).hasMessage("NOT_FOUND: no such topic [projects/p/topics/t]");
+                new PubSubException(Status.NOT_FOUND, "projects/p/topics/top", "no such topic");
+        assertThat(e).hasMessage("NOT_FOUND: no such topic [projects/p/topics/top]");
         assertThat(e.status()).isEqualTo(Status.NOT_FOUND);
-        assertThat(e.resource()).isEqualTo("projects/p/topics/t");
+        assertThat(e.resource()).isEqualTo("projects/p/topics/top");
         assertThat(
                         new PubSubException(
-                                Status.NOT_FOUND, "projects/p/topics/t", "no projects/p/topics/t"))
-                .hasMessage("NOT_FOUND: no projects/p/topics/t");
+                                Status.NOT_FOUND,
+                                "projects/p/topics/top",
+                                "no projects/p/topics/top"))
+                .hasMessage("NOT_FOUND: no projects/p/topics/top");
         assertThat(new PubSubException(Status.INTERNAL, null, "broken"))
                 .hasMessage("INTERNAL: broken");
         assertThat(new PubSubException(Status.UNAVAILABLE, null, "UNAVAILABLE from Publish"))

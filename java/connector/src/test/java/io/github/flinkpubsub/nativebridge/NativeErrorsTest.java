@@ -20,10 +20,10 @@ class NativeErrorsTest {
     void aFailureOfTheService() {
         PubSubException e =
                 NativeErrors.create(
-                        5, utf8("no such topic é😀\u0000"), utf8("projects/p/topics/t"), false);
+                        5, utf8("no such topic é😀\u0000"), utf8("projects/p/topics/top"), false);
         assertThat(e).isExactlyInstanceOf(PubSubException.class);
         assertThat(e.status()).isEqualTo(Status.NOT_FOUND);
-        assertThat(e.resource()).isEqualTo("projects/p/topics/t");
+        assertThat(e.resource()).isEqualTo("projects/p/topics/top");
         assertThat(e).hasMessageContaining("no such topic é😀\u0000");
     }
 

@@ -51,7 +51,7 @@ class DeadLetterTest {
                 new byte[] {1},
                 attributes,
                 key,
-                TopicDestination.of("p", "t"),
+                TopicDestination.of("p", "top"),
                 new PubSubException(Status.INVALID_ARGUMENT, null, text));
     }
 
@@ -62,7 +62,7 @@ class DeadLetterTest {
                         Map.of(
                                 "own", "1",
                                 "pubsub-failed-connector", "flink-connector-pubsub-native",
-                                "pubsub-failed-destination", "projects/p/topics/t",
+                                "pubsub-failed-destination", "projects/p/topics/top",
                                 "pubsub-failed-ordering-key", "the key",
                                 "pubsub-failed-error", "INVALID_ARGUMENT: not legal",
                                 "pubsub-failed-time", "2024-05-06T05:08:09.123Z",

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 
 class PubSubSinkBuilderTest {
 
-    private static final TopicDestination TOPIC = TopicDestination.of("p", "t");
+    private static final TopicDestination TOPIC = TopicDestination.of("p", "top");
 
     private static PubSubSinkBuilder<String> withSerializer() {
         return PubSubSink.<String>builder()

@@ -20,7 +20,7 @@ import java.util.List;
 class PubSubSourceBuilderTest {
 
     private static final SubscriptionDestination SUBSCRIPTION =
-            SubscriptionDestination.of("p", "s");
+            SubscriptionDestination.of("p", "sub");
 
     private static PubSubSourceBuilder<String> complete() {
         return PubSubSource.<String>builder()
@@ -73,7 +73,7 @@ class PubSubSourceBuilderTest {
 
     @Test
     void aRepeatedSubscriptionIsRefused() {
-        String message = "subscription projects/p/subscriptions/s is given more than once";
+        String message = "subscription projects/p/subscriptions/sub is given more than once";
         assertThatThrownBy(() -> complete().subscription(SUBSCRIPTION)).hasMessage(message);
         assertThatThrownBy(
                         () ->

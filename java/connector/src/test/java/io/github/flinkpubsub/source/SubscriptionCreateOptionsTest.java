@@ -12,7 +12,7 @@ import java.util.Map;
 
 class SubscriptionCreateOptionsTest {
 
-    private static final TopicDestination TOPIC = TopicDestination.of("p", "t");
+    private static final TopicDestination TOPIC = TopicDestination.of("p", "top");
 
     private static SubscriptionCreateOptions.Builder builder() {
         return SubscriptionCreateOptions.builder().topic(TOPIC);
@@ -27,7 +27,7 @@ class SubscriptionCreateOptionsTest {
     @Test
     void onlyWhatIsSetIsAskedFor() {
         assertThat(builder().build().toNative().asMap())
-                .isEqualTo(Map.of("topic", "projects/p/topics/t"));
+                .isEqualTo(Map.of("topic", "projects/p/topics/top"));
         assertThat(
                         builder()
                                 .ackDeadline(Duration.ofSeconds(60))
@@ -44,7 +44,7 @@ class SubscriptionCreateOptionsTest {
                                 .asMap())
                 .isEqualTo(
                         Map.ofEntries(
-                                Map.entry("topic", "projects/p/topics/t"),
+                                Map.entry("topic", "projects/p/topics/top"),
                                 Map.entry("ack-deadline-seconds", "60"),
                                 Map.entry("ordering", "true"),
                                 Map.entry("message-retention-ms", "86400000"),

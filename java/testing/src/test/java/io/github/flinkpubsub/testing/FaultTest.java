@@ -15,7 +15,7 @@ class FaultTest {
         Fault fault =
                 Fault.on("Publish", FaultAction.status(Status.Code.UNAVAILABLE, "later"))
                         .id("f")
-                        .resource("projects/p/topics/t*")
+                        .resource("projects/p/topics/top*")
                         .skip(9)
                         .every(2)
                         .times(3)
@@ -28,7 +28,7 @@ class FaultTest {
                 .hasToString(
                         "{\"method\":\"Publish\",\"action\":{\"type\":\"status\","
                                 + "\"code\":\"UNAVAILABLE\",\"message\":\"later\"},\"id\":\"f\","
-                                + "\"resource\":\"projects/p/topics/t*\",\"skip\":9,\"every\":2,"
+                                + "\"resource\":\"projects/p/topics/top*\",\"skip\":9,\"every\":2,"
                                 + "\"times\":3,\"after_effect\":true,"
                                 + "\"match\":{\"data_contains\":\"poison\","
                                 + "\"attribute\":{\"key\":\"k\",\"value\":\"v\"},"

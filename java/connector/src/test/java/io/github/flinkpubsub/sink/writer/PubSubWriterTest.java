@@ -42,7 +42,7 @@ import java.util.stream.Collectors;
 @Timeout(value = 30, unit = TimeUnit.SECONDS)
 class PubSubWriterTest {
 
-    private static final TopicDestination TOPIC = TopicDestination.of("p", "t");
+    private static final TopicDestination TOPIC = TopicDestination.of("p", "top");
     private static final TopicDestination LETTERS = TopicDestination.of("p", "letters");
 
     private static final SinkWriter.Context CONTEXT =
@@ -317,7 +317,7 @@ class PubSubWriterTest {
         assertThat(failed.get(0).orderingKey()).isEqualTo("k");
         assertThat(failed.get(0).destination()).isEqualTo(TOPIC);
         assertThat(failed.get(0).cause())
-                .hasMessage("INVALID_ARGUMENT: not today [projects/p/topics/t]");
+                .hasMessage("INVALID_ARGUMENT: not today [projects/p/topics/top]");
         assertThat(publisher.state()[0]).isEqualTo(2);
     }
 
@@ -339,7 +339,7 @@ class PubSubWriterTest {
                 .containsEntry("fine", "w")
                 .doesNotContainKey("google")
                 .containsEntry("pubsub-failed-subtask", "3")
-                .containsEntry("pubsub-failed-destination", "projects/p/topics/t");
+                .containsEntry("pubsub-failed-destination", "projects/p/topics/top");
         writer.close();
         assertThat(letters.events()).endsWith("flush", "close 0");
     }
@@ -442,20 +442,22 @@ class PubSubWriterTest {
 
     @Test
     void destinationsAreCountedOnRequest() throws Exception {
-        destination = (element, context) -> TopicDestination.of("p", element.substring(0, 1));
+        destination =
+                (element, context) -> TopicDestination.of("p", "top-" + element.substring(0, 1));
         handler = FailedMessageHandler.sendToDeadLetterTopic(LETTERS);
         options.perDestinationMetrics(true);
         open();
         write("a1", "b1", "a22", "goog");
         writer.flush(false);
         assertThat(counter("numRecordsSend")).isEqualTo(4);
-        assertThat(counter("topic", "projects/p/topics/a", "numRecordsSend")).isEqualTo(2);
+        assertThat(counter("topic", "projects/p/topics/top-a", "numRecordsSend")).isEqualTo(2);
         // Each message has two tags and two lengths.
-        assertThat(counter("topic", "projects/p/topics/a", "numBytesSend")).isEqualTo(6 + 7);
-        assertThat(counter("topic", "projects/p/topics/b", "numRecordsSend")).isEqualTo(1);
-        assertThat(counter("topic", "projects/p/topics/b", "numBytesSend")).isEqualTo(6);
-        assertThat(counter("topic", "projects/p/topics/g", "numRecordsSend")).isZero();
-        assertThat(counter("topic", "projects/p/topics/g", "numRecordsSendErrors")).isEqualTo(1);
+        assertThat(counter("topic", "projects/p/topics/top-a", "numBytesSend")).isEqualTo(6 + 7);
+        assertThat(counter("topic", "projects/p/topics/top-b", "numRecordsSend")).isEqualTo(1);
+        assertThat(counter("topic", "projects/p/topics/top-b", "numBytesSend")).isEqualTo(6);
+        assertThat(counter("topic", "projects/p/topics/top-g", "numRecordsSend")).isZero();
+        assertThat(counter("topic", "projects/p/topics/top-g", "numRecordsSendErrors"))
+                .isEqualTo(1);
         assertThat(counter("topic", "projects/p/topics/letters", "numRecordsSend")).isEqualTo(1);
         assertThat(counter("numBytesSend"))
                 .isEqualTo(
@@ -521,7 +523,7 @@ class PubSubWriterTest {
         assertThat(thrown).isInstanceOf(TestMailbox.MailFailure.class);
         assertThat(thrown.getCause())
                 .isInstanceOf(PubSubException.class)
-                .hasMessage("PERMISSION_DENIED: no permission [projects/p/topics/t]");
+                .hasMessage("PERMISSION_DENIED: no permission [projects/p/topics/top]");
         assertThat(counter("errorClass", "PERMISSION_DENIED", "errors")).isEqualTo(1);
     }
 

@@ -30,7 +30,7 @@ final class FakeAdmin implements Admin {
     /** Adds a subscription with the service's defaults, but for these settings. */
     FakeAdmin with(String name, String... settings) {
         Map<String, String> all = new LinkedHashMap<>();
-        all.put("topic", "projects/p/topics/t");
+        all.put("topic", "projects/p/topics/top");
         all.put("ack-deadline-seconds", "10");
         all.put("ordering", "false");
         all.put("exactly-once", "false");
@@ -44,8 +44,8 @@ final class FakeAdmin implements Admin {
     }
 
     private void call(String method, String name, String rest) throws PubSubException {
-        calls.add((method + " " + name.substring(name.lastIndexOf('/') + 1) + rest));
-        String key = method + " " + name.substring(name.lastIndexOf('/') + 1);
+        calls.add((method + " " + name.substring(name.lastIndexOf('-') + 1) + rest));
+        String key = method + " " + name.substring(name.lastIndexOf('-') + 1);
         Status once = failuresOnce.remove(key);
         Status failure = once != null ? once : failures.get(key);
         if (failure != null) {

@@ -16,13 +16,13 @@ import java.util.Map;
 class PubSubEnumeratorStateSerializerTest {
 
     private static final List<SubscriptionDestination> SUBSCRIPTIONS =
-            List.of(SubscriptionDestination.of("p", "b"), SubscriptionDestination.of("p", "a"));
+            List.of(SubscriptionDestination.of("p", "bbb"), SubscriptionDestination.of("p", "aaa"));
 
     /** Count (4 bytes), for each a length (2 bytes) and the path. */
     private static final byte[] VERSION_1 =
             ("\u0000\u0000\u0000\u0002"
-                            + "\u0000\u001aprojects/p/subscriptions/b"
-                            + "\u0000\u001aprojects/p/subscriptions/a")
+                            + "\u0000\u001cprojects/p/subscriptions/bbb"
+                            + "\u0000\u001cprojects/p/subscriptions/aaa")
                     .getBytes(StandardCharsets.ISO_8859_1);
 
     /** The same, and the number of own subscriptions (4 bytes), topic and subscription of each. */

@@ -28,8 +28,8 @@ import javax.annotation.Nullable;
 
 class PubSubEnumeratorTest {
 
-    private static final SubscriptionDestination A = SubscriptionDestination.of("p", "a");
-    private static final SubscriptionDestination B = SubscriptionDestination.of("p", "b");
+    private static final SubscriptionDestination A = SubscriptionDestination.of("p", "sub-a");
+    private static final SubscriptionDestination B = SubscriptionDestination.of("p", "sub-b");
 
     @Nullable private StopCondition stopCondition;
 
@@ -54,7 +54,10 @@ class PubSubEnumeratorTest {
         }
         String splits =
                 state.getAssignedSplits().stream()
-                        .map(split -> split.subscription().subscription() + split.index())
+                        .map(
+                                split ->
+                                        split.subscription().subscription().substring(4)
+                                                + split.index())
                         .collect(Collectors.joining(" "));
         return state.hasReceivedNoMoreSplitsSignal() ? splits + "end" : splits;
     }

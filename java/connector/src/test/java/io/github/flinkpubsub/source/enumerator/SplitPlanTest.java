@@ -17,7 +17,7 @@ class SplitPlanTest {
     private static List<SubscriptionDestination> subscriptions(String... ids) {
         List<SubscriptionDestination> subscriptions = new ArrayList<>();
         for (String id : ids) {
-            subscriptions.add(SubscriptionDestination.of("p", id));
+            subscriptions.add(SubscriptionDestination.of("p", "sub-" + id));
         }
         return subscriptions;
     }
@@ -29,7 +29,7 @@ class SplitPlanTest {
         for (int subtask = 0; subtask < parallelism; subtask++) {
             List<String> splits = new ArrayList<>();
             for (PubSubSplit split : plan.of(subtask)) {
-                splits.add(split.subscription().subscription() + split.index());
+                splits.add(split.subscription().subscription().substring(4) + split.index());
             }
             subtasks[subtask] = String.join(" ", splits);
         }

@@ -27,8 +27,8 @@ import java.util.stream.Collectors;
 
 class SubscriptionSetupTest {
 
-    private static final SubscriptionDestination A = SubscriptionDestination.of("p", "a");
-    private static final SubscriptionDestination B = SubscriptionDestination.of("p", "b");
+    private static final SubscriptionDestination A = SubscriptionDestination.of("p", "sub-a");
+    private static final SubscriptionDestination B = SubscriptionDestination.of("p", "sub-b");
     private static final Instant NOW = Instant.parse("2026-01-02T03:04:05Z");
 
     private final FakeAdmin admin = new FakeAdmin();
@@ -39,7 +39,7 @@ class SubscriptionSetupTest {
     private DeserializationFailurePolicy policy = DeserializationFailurePolicy.FAIL;
 
     private static SubscriptionCreateOptions.Builder options() {
-        return SubscriptionCreateOptions.builder().topic(TopicDestination.of("p", "t"));
+        return SubscriptionCreateOptions.builder().topic(TopicDestination.of("p", "top"));
     }
 
     private void run(SubscriptionDestination... started) throws Exception {
@@ -78,7 +78,7 @@ class SubscriptionSetupTest {
                 .containsExactly(
                         "describe a",
                         "describe b",
-                        "create a {topic=projects/p/topics/t}",
+                        "create a {topic=projects/p/topics/top}",
                         "seek a 2026-01-02T03:04:05Z",
                         "seek b 2026-01-02T03:04:05Z");
     }
@@ -170,7 +170,7 @@ class SubscriptionSetupTest {
         admin.failures.put("describe a", Status.PERMISSION_DENIED);
         createOptions.put(A, options().build());
         run();
-        assertThat(admin.calls).contains("create a {topic=projects/p/topics/t}");
+        assertThat(admin.calls).contains("create a {topic=projects/p/topics/top}");
     }
 
     @Test

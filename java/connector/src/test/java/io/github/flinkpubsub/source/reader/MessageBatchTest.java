@@ -19,7 +19,7 @@ class MessageBatchTest {
     private static final int SKIP = 256;
 
     private static final PubSubSplit SPLIT =
-            new PubSubSplit(SubscriptionDestination.of("p", "s"), 0);
+            new PubSubSplit(SubscriptionDestination.of("p", "sub"), 0);
 
     private final EmissionProgress progress = new EmissionProgress();
     private final BatchPool pool = new BatchPool(10, progress);
@@ -34,7 +34,7 @@ class MessageBatchTest {
     }
 
     private static List<String> walk(MessageBatch batch) {
-        assertThat(batch.nextSplit()).isEqualTo("projects/p/subscriptions/s#0");
+        assertThat(batch.nextSplit()).isEqualTo("projects/p/subscriptions/sub#0");
         List<String> payloads = new ArrayList<>();
         MessageView view;
         while ((view = batch.nextRecordFromSplit()) != null) {

@@ -22,7 +22,7 @@ import java.util.Map;
 class MessageViewTest {
 
     private static final SubscriptionDestination SUBSCRIPTION =
-            SubscriptionDestination.of("p", "s");
+            SubscriptionDestination.of("p", "sub");
 
     private static final PubsubMessage RICH =
             PubsubMessage.newBuilder()

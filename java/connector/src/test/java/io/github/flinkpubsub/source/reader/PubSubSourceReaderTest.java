@@ -52,7 +52,7 @@ import javax.annotation.Nullable;
 class PubSubSourceReaderTest {
 
     private static final SubscriptionDestination SUBSCRIPTION =
-            SubscriptionDestination.of("p", "s");
+            SubscriptionDestination.of("p", "sub");
 
     private final FakeSubscriber subscriber = new FakeSubscriber();
     private final MetricListener metrics = new MetricListener();
@@ -167,7 +167,7 @@ class PubSubSourceReaderTest {
         reader.snapshotState(3);
         assertThat(subscriber.calls())
                 .containsExactly(
-                        "addSplit projects/p/subscriptions/s",
+                        "addSplit projects/p/subscriptions/sub",
                         "snapshot 1 [0] [2]",
                         "snapshot 2 [0] [3]",
                         "complete 2",
@@ -222,7 +222,7 @@ class PubSubSourceReaderTest {
         assertThatThrownBy(() -> poll(2))
                 .isInstanceOf(PubSubException.class)
                 .hasMessageContaining(
-                        "message id-throw of projects/p/subscriptions/s, published at"
+                        "message id-throw of projects/p/subscriptions/sub, published at"
                                 + " 1970-01-01T00:00:03Z, cannot be deserialized:"
                                 + " java.lang.IllegalArgumentException: not a command")
                 .hasCauseInstanceOf(IllegalArgumentException.class);
@@ -293,10 +293,10 @@ class PubSubSourceReaderTest {
     void aFailureOfTheSubscriberFailsTheReader() throws Exception {
         start(DeserializationFailurePolicy.FAIL);
         subscriber.fail(
-                new PubSubException(Status.NOT_FOUND, "projects/p/subscriptions/s", "gone"));
+                new PubSubException(Status.NOT_FOUND, "projects/p/subscriptions/sub", "gone"));
         assertThatThrownBy(() -> poll(1))
                 .hasRootCauseInstanceOf(PubSubException.class)
-                .hasRootCauseMessage("NOT_FOUND: gone [projects/p/subscriptions/s]");
+                .hasRootCauseMessage("NOT_FOUND: gone [projects/p/subscriptions/sub]");
     }
 
     @Test
@@ -310,7 +310,7 @@ class PubSubSourceReaderTest {
         deliver(1, "b");
         poll(2);
         assertThat(subscriber.calls())
-                .containsExactly("addSplit projects/p/subscriptions/s", "pause 0", "resume 0");
+                .containsExactly("addSplit projects/p/subscriptions/sub", "pause 0", "resume 0");
     }
 
     @Test

@@ -12,11 +12,11 @@ import java.nio.charset.StandardCharsets;
 class PubSubSplitSerializerTest {
 
     private static final PubSubSplit SPLIT =
-            new PubSubSplit(SubscriptionDestination.of("p", "s"), 258);
+            new PubSubSplit(SubscriptionDestination.of("p", "sub"), 258);
 
     /** Length (2 bytes), the path, the index (4 bytes). */
     private static final byte[] VERSION_1 =
-            ("\u0000\u001aprojects/p/subscriptions/s" + "\u0000\u0000\u0001\u0002")
+            ("\u0000\u001cprojects/p/subscriptions/sub" + "\u0000\u0000\u0001\u0002")
                     .getBytes(StandardCharsets.ISO_8859_1);
 
     private final PubSubSplitSerializer serializer = new PubSubSplitSerializer();
@@ -40,7 +40,7 @@ class PubSubSplitSerializerTest {
 
     @Test
     void idsTellSplitsApart() {
-        assertThat(SPLIT.splitId()).isEqualTo("projects/p/subscriptions/s#258");
+        assertThat(SPLIT.splitId()).isEqualTo("projects/p/subscriptions/sub#258");
         assertThat(new PubSubSplit(SPLIT.subscription(), 0)).isNotEqualTo(SPLIT);
     }
 }
