@@ -6,7 +6,7 @@ CARGO ?= cargo
 
 gradle = $(GRADLE) $(GRADLE_FLAGS) -p java
 
-.PHONY: help tools native demo jar dist dist-twice test test-rust test-java test-sql test-interop test-conformance test-cluster pstest soak bench fmt lint
+.PHONY: help tools native demo jar dist dist-twice test test-rust test-java test-sql test-interop test-conformance test-connection test-cluster pstest soak bench fmt lint
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -73,6 +73,11 @@ test-cluster: native ## run the example jobs on a standalone Flink cluster, and 
 	else \
 		echo "python3 with pip is missing: skipping the tests on a cluster"; \
 	fi
+
+test-connection: native ## run the tests of credentials, TLS, endpoints and permissions alone
+	$(CARGO) test --locked -p pubsub-client --test credentials --test tls --test headers --test secrets
+	$(CARGO) test --locked -p pubsub-emulator --test security
+	$(gradle) :connector:integrationTest -Ptests='([.]connection[.]|AccessToken)'
 
 pstest: # the server of Google's Go client; the tests that need it are skipped without Go, except in CI
 	@if command -v go >/dev/null; then \

@@ -199,7 +199,8 @@ impl Error {
                 None => "the identity of this job lacks a permission",
             },
             Code::Unauthenticated => {
-                "check the service account key file or the Application Default Credentials"
+                "check the job's service account key file, accessTokenProvider or Application Default \
+                 Credentials"
             }
             Code::NotFound => "create it, or check its name and project",
             Code::Unimplemented => "check the endpoint: the server does not know this call",

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Rig, pb};
 use pb::publisher_client::PublisherClient;
-use pubsub_emulator::service::TokenCheck;
+use pubsub_emulator::service::{Role, TokenCheck};
 use pubsub_emulator::{Emulator, Options};
 use tonic::Code;
 use tonic::metadata::MetadataValue;
@@ -94,4 +94,24 @@ async fn tls_serves_with_the_given_certificate() {
     };
     let error = Emulator::start(options).await.unwrap_err().to_string();
     assert!(error.contains("key.pem"), "{error}");
+}
+
+#[tokio::test]
+async fn tokens_may_do_what_their_roles_hold() {
+    let mut rig = Rig::with(Options::default()).await;
+    let permissions = rig.emulator.control().permissions();
+    permissions.grant("viewer", vec![Role::Viewer]);
+    permissions.grant("publisher", vec![Role::Publisher]);
+    let mut code = async |token| {
+        rig.publisher
+            .get_topic(get_topic(token))
+            .await
+            .unwrap_err()
+            .code()
+    };
+    assert_eq!(code(Some("viewer")).await, Code::NotFound);
+    assert_eq!(code(Some("publisher")).await, Code::PermissionDenied);
+    assert_eq!(code(None).await, Code::Unauthenticated);
+    rig.emulator.control().reset();
+    assert_eq!(code(None).await, Code::NotFound);
 }

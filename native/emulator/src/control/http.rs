@@ -18,7 +18,7 @@ use crate::fault::{Action, Rule};
 use crate::record::{Query as RecordQuery, RecordLimits};
 use crate::seed::{Message, Seed};
 use crate::server::Command;
-use crate::service::ResponseLimits;
+use crate::service::{ResponseLimits, Role};
 
 /// What the routes share.
 #[derive(Clone, Debug)]
@@ -46,6 +46,7 @@ pub fn router(control: Control, address: SocketAddr) -> Router {
         .route("/redeliver", post(redeliver))
         .route("/acks/freeze", post(freeze))
         .route("/acks/release", post(release))
+        .route("/permissions", post(grant).delete(clear_permissions))
         .route("/ack-ids", post(ack_ids))
         .route("/responses", post(responses))
         .route("/clock", get(clock))
@@ -323,6 +324,25 @@ async fn freeze(State(shared): State<Shared>, Body(body): Body<Freeze>) -> Answe
 
 async fn release(State(shared): State<Shared>) -> Answer {
     Ok(Json(json!({"released": shared.control.release_acks()})))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Grant {
+    token: String,
+    roles: Vec<String>,
+}
+
+async fn grant(State(shared): State<Shared>, Body(body): Body<Grant>) -> Answer {
+    let role = |name: &String| Role::of_name(name).ok_or_else(|| format!("unknown role '{name}'"));
+    let roles = body.roles.iter().map(role).collect::<Result<_, _>>()?;
+    shared.control.permissions().grant(&body.token, roles);
+    empty()
+}
+
+async fn clear_permissions(State(shared): State<Shared>) -> Answer {
+    shared.control.permissions().clear();
+    empty()
 }
 
 #[derive(Deserialize)]

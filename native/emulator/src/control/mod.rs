@@ -18,7 +18,7 @@ use crate::fault::{Action, Faults, Rule};
 use crate::record::{RecordLimits, Recorder};
 use crate::seed::Seed;
 use crate::server::{Command, Connections};
-use crate::service::{Hub, Method, OpenStreams, ResponseLimits};
+use crate::service::{Hub, Method, OpenStreams, Permissions, ResponseLimits};
 
 /// Controls one server. Cheap to clone; all methods may be called from any thread and take effect
 /// before they return.
@@ -29,6 +29,7 @@ pub struct Control {
     recorder: Arc<Recorder>,
     streams: Arc<OpenStreams>,
     limits: Arc<ResponseLimits>,
+    permissions: Arc<Permissions>,
     connections: Arc<Connections>,
 }
 
@@ -46,6 +47,7 @@ impl Control {
             recorder: service.recorder.clone(),
             streams: service.streams.clone(),
             limits: service.limits.clone(),
+            permissions: service.permissions.clone(),
             connections,
         }
     }
@@ -53,6 +55,11 @@ impl Control {
     /// The fault rules.
     pub fn faults(&self) -> &Faults {
         &self.faults
+    }
+
+    /// What each bearer token may do.
+    pub fn permissions(&self) -> &Permissions {
+        &self.permissions
     }
 
     /// The record of requests.
@@ -171,11 +178,12 @@ impl Control {
         self.hub.with(|state, _| state.topic_views())
     }
 
-    /// Deletes all topics, subscriptions, snapshots, rules and records. Open streams end with
+    /// Deletes all topics, subscriptions, snapshots, rules, roles and records. Open streams end with
     /// `NOT_FOUND`, held calls go on, responses have their usual size. The clock stays as it is.
     pub fn reset(&self) {
         self.faults.clear();
         self.recorder.clear();
+        self.permissions.clear();
         self.limits
             .set(ResponseLimits::MESSAGES, ResponseLimits::BYTES);
         self.hub.with(|state, _| state.clear());

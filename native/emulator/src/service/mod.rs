@@ -4,6 +4,7 @@ mod acks;
 mod faulty;
 mod hub;
 mod method;
+mod permissions;
 mod publisher;
 mod response;
 mod streaming;
@@ -12,6 +13,7 @@ mod subscriber;
 
 pub use hub::Hub;
 pub use method::Method;
+pub use permissions::{Permissions, Role};
 pub use response::ResponseLimits;
 pub use streams::OpenStreams;
 
@@ -56,6 +58,7 @@ pub struct PubSub {
     pub(crate) recorder: Arc<Recorder>,
     pub(crate) streams: Arc<OpenStreams>,
     pub(crate) limits: Arc<ResponseLimits>,
+    pub(crate) permissions: Arc<Permissions>,
     token: Option<TokenCheck>,
 }
 
@@ -68,21 +71,15 @@ impl PubSub {
             recorder: Arc::default(),
             streams: Arc::default(),
             limits: Arc::default(),
+            permissions: Arc::default(),
             token,
         }
     }
 
-    fn check_token(&self, headers: &HeaderMap) -> Result<(), Status> {
+    fn check_token(&self, token: Option<&str>) -> Result<(), Status> {
         let Some(check) = &self.token else {
             return Ok(());
         };
-        let header = headers
-            .get(http::header::AUTHORIZATION)
-            .and_then(|value| value.to_str().ok());
-        let token = header.and_then(|value| {
-            let (scheme, token) = value.split_once(' ')?;
-            scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
-        });
         let allowed = match (check, token) {
             (TokenCheck::Any, Some(token)) => !token.is_empty(),
             (TokenCheck::Exactly(wanted), Some(token)) => token == wanted,
@@ -104,7 +101,9 @@ impl PubSub {
     ) -> Result<Response<ResponseBody>, Status> {
         let (parts, body) = request.into_parts();
         let method = Method::of_path(parts.uri.path())?;
-        self.check_token(&parts.headers)?;
+        let token = bearer_token(&parts.headers);
+        self.check_token(token)?;
+        self.permissions.check(token, method)?;
         self.recorder.count(method);
         let reader = MessageReader::new(&parts.headers, body)?;
         if method == Method::StreamingPull {
@@ -148,6 +147,12 @@ impl Handler for PubSub {
             Err(status) => grpc::error_response(&status),
         }
     }
+}
+
+fn bearer_token(headers: &HeaderMap) -> Option<&str> {
+    let header = headers.get(http::header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = header.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
 impl From<core::Error> for Status {

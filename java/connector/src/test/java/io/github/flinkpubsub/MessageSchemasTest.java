@@ -145,7 +145,7 @@ class MessageSchemasTest {
 
     @Test
     void aRecordNamesItsTopic() throws Exception {
-        TopicDestination topic = TopicDestination.of("p", "t");
+        TopicDestination topic = TopicDestination.of("p", "top");
         DestinationResolver<PubSubRecord> resolver =
                 InstantiationUtil.clone(DestinationResolver.ofRecord());
         assertThat(resolver.resolve(PubSubRecord.of("a").withTopic(topic), null)).isEqualTo(topic);

@@ -95,6 +95,6 @@ public final class TestMessage implements PubSubMessage {
 
     @Override
     public SubscriptionDestination subscription() {
-        return SubscriptionDestination.of("p", "s");
+        return SubscriptionDestination.of("p", "sub");
     }
 }

@@ -194,6 +194,21 @@ public final class EmulatorControl {
         client.post("/acks/release", new JsonObject());
     }
 
+    /**
+     * From here on, only calls with a bearer token that has roles are let in; this one has these,
+     * such as {@code roles/pubsub.publisher}. Roles: publisher, subscriber, viewer, editor.
+     */
+    public void grant(String token, String... roles) {
+        JsonObject body = object("token", token);
+        body.add("roles", ControlClient.GSON.toJsonTree(roles));
+        client.post("/permissions", body);
+    }
+
+    /** Lets everybody do everything again, as at the start. */
+    public void clearPermissions() {
+        client.delete("/permissions");
+    }
+
     /** Sets the length of ack ids from now on, in bytes: 24 to 65,536; 180 at the start. */
     public void setAckIdBytes(int bytes) {
         client.post("/ack-ids", object("length", bytes));
@@ -206,7 +221,10 @@ public final class EmulatorControl {
         client.post("/responses", body);
     }
 
-    /** Deletes topics, subscriptions, snapshots, faults and records; the clock stays as it is. */
+    /**
+     * Deletes topics, subscriptions, snapshots, faults, roles and records; the clock stays as it
+     * is.
+     */
     public void reset() {
         client.post("/reset", new JsonObject());
     }

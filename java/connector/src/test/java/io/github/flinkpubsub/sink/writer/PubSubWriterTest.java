@@ -620,7 +620,7 @@ class PubSubWriterTest {
         open();
         write("throw");
         Set<String> described = ReferencePage.read("sink.md").table("Metrics").keySet();
-        assertThat(described).hasSize(11);
+        assertThat(described).hasSize(12);
         for (String name : described) {
             String[] path = name.replace("<CODE>", "INVALID_ARGUMENT").split("\\.");
             assertThat(context.metrics.getMetric(Metric.class, path)).as(name).isPresent();

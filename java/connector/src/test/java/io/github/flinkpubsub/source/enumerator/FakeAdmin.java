@@ -44,8 +44,9 @@ final class FakeAdmin implements Admin {
     }
 
     private void call(String method, String name, String rest) throws PubSubException {
-        calls.add((method + " " + name.substring(name.lastIndexOf('-') + 1) + rest));
-        String key = method + " " + name.substring(name.lastIndexOf('-') + 1);
+        String id = name.substring(name.lastIndexOf('/') + 1).replaceFirst("^sub-", "");
+        String key = method + " " + id;
+        calls.add(key + rest);
         Status once = failuresOnce.remove(key);
         Status failure = once != null ? once : failures.get(key);
         if (failure != null) {

@@ -28,15 +28,15 @@ class PubSubEnumeratorStateSerializerTest {
     /** The same, and the number of own subscriptions (4 bytes), topic and subscription of each. */
     private static final byte[] VERSION_2 =
             ("\u0000\u0000\u0000\u0002"
-                            + "\u0000\u001aprojects/p/subscriptions/b"
-                            + "\u0000\u001aprojects/p/subscriptions/a"
+                            + "\u0000\u001cprojects/p/subscriptions/bbb"
+                            + "\u0000\u001cprojects/p/subscriptions/aaa"
                             + "\u0000\u0000\u0000\u0001"
-                            + "\u0000\u0013projects/p/topics/t"
-                            + "\u0000\u001aprojects/p/subscriptions/a")
+                            + "\u0000\u0015projects/p/topics/top"
+                            + "\u0000\u001cprojects/p/subscriptions/aaa")
                     .getBytes(StandardCharsets.ISO_8859_1);
 
     private static final Map<TopicDestination, SubscriptionDestination> OWN =
-            Map.of(TopicDestination.of("p", "t"), SubscriptionDestination.of("p", "a"));
+            Map.of(TopicDestination.of("p", "top"), SubscriptionDestination.of("p", "aaa"));
 
     private final PubSubEnumeratorStateSerializer serializer =
             new PubSubEnumeratorStateSerializer();

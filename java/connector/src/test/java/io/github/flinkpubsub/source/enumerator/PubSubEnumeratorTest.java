@@ -54,12 +54,14 @@ class PubSubEnumeratorTest {
         }
         String splits =
                 state.getAssignedSplits().stream()
-                        .map(
-                                split ->
-                                        split.subscription().subscription().substring(4)
-                                                + split.index())
+                        .map(PubSubEnumeratorTest::shown)
                         .collect(Collectors.joining(" "));
         return state.hasReceivedNoMoreSplitsSignal() ? splits + "end" : splits;
+    }
+
+    private static String shown(PubSubSplit split) {
+        String id = split.subscription().subscription().replaceFirst("^sub-", "");
+        return id + split.index();
     }
 
     private static TestingSplitEnumeratorContext<PubSubSplit> context(int parallelism) {

@@ -264,7 +264,7 @@ class SubscriptionSetupTest {
                 .containsExactly(
                         "describe a",
                         "describe b",
-                        "create a {topic=projects/p/topics/t}",
+                        "create a {topic=projects/p/topics/top}",
                         "describe a");
     }
 }
