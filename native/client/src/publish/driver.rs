@@ -41,24 +41,29 @@ enum Answer {
 
 type Call = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
-/// Runs until the writer is gone or it is aborted; tells the signals when everything it held is gone.
-pub(super) async fn run<T: Transport>(
+/// Runs until the writer is gone or it is aborted; tells the signals when everything it held is gone, also when it was
+/// aborted before it began.
+pub(super) fn run<T: Transport>(
     transport: Arc<T>,
     options: PublisherOptions,
     names: Names,
     signals: Arc<Signals>,
     commands: mpsc::UnboundedReceiver<Command>,
     random: impl Fn() -> f64,
-) {
-    // Declared first, so dropped last.
-    let _end = End(signals.clone());
+) -> impl Future<Output = ()> {
+    let end = End(signals.clone());
     let driving = drive(transport, options, names, signals.clone(), commands, random);
-    if let Err(panic) = AssertUnwindSafe(driving).catch_unwind().await {
-        signals.fail(Terminal {
-            topic: None,
-            error: Error::panic(panic.as_ref()),
-            messages: 0,
-        });
+    // In this order they are dropped.
+    let held = (driving, end);
+    async move {
+        let (driving, _end) = held;
+        if let Err(panic) = AssertUnwindSafe(driving).catch_unwind().await {
+            signals.fail(Terminal {
+                topic: None,
+                error: Error::panic(panic.as_ref()),
+                messages: 0,
+            });
+        }
     }
 }
 

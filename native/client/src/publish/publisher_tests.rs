@@ -390,6 +390,26 @@ fn closing_does_not_wait_for_a_service_that_does_not_answer() {
 }
 
 #[test]
+fn closing_before_the_task_has_begun_does_not_wait() {
+    let runtime = runtime();
+    let memory = Memory::default();
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    runtime.spawn(async move { released.recv() });
+    let publisher = {
+        let _context = runtime.enter();
+        open(&memory, PublisherOptions::default())
+    };
+    // Before the only worker can look at it.
+    publisher.task.abort();
+    drop(release);
+    let start = std::time::Instant::now();
+    publisher.close(Duration::ZERO);
+    assert!(start.elapsed() < END_TIMEOUT, "{:?}", start.elapsed());
+    assert!(publisher.await_event(SOON).closed);
+    assert_eq!(Arc::strong_count(&memory.0), 1);
+}
+
+#[test]
 fn a_watcher_is_woken_by_a_failure_the_target_and_the_end() {
     let runtime = runtime();
     let memory = Memory::with([Answer::Confirm, Answer::Refuse(Code::PermissionDenied)]);
