@@ -13,6 +13,7 @@ mod pending;
 mod requests;
 mod split;
 mod stream;
+mod trouble;
 
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;

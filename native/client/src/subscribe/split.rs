@@ -337,7 +337,9 @@ impl Split {
         for (seconds, set) in extensions {
             self.spawn_extend(set, seconds, false);
         }
-        if self.expire(now).map_err(|e| self.unreadable(&e))? > 0 {
+        let messages = self.expire(now).map_err(|e| self.unreadable(&e))?;
+        if messages > 0 {
+            tracing::warn!(subscription = %self.subscription, messages, "leases have run out, their messages will come again");
             self.drop_expired();
             self.changed.notify_waiters();
         }

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use super::Shared;
 use super::buffer::Response;
 use super::split::Split;
+use super::trouble::Trouble;
 use crate::connect::Windows;
 use crate::error::Error;
 use crate::grpc::{self, DEFAULT_MAX_MESSAGE, RequestSender, ResponseStream, Routing, WireMessage};
@@ -82,6 +83,7 @@ pub(crate) async fn run(shared: Arc<Shared>, split: Arc<Split>, number: u32) {
         over: false,
     };
     let mut backoff = Backoff::new(BACKOFF);
+    let mut trouble = Trouble::default();
     let mut never_connected_since = Some(Instant::now());
     // Whether this server takes a watching stream for what it is.
     let mut may_watch = true;
@@ -100,6 +102,7 @@ pub(crate) async fn run(shared: Arc<Shared>, split: Arc<Split>, number: u32) {
         let good = responses > 0 || opened.elapsed() >= GOOD_STREAM;
         if good {
             backoff.reset();
+            trouble.over();
             never_connected_since = None;
         }
         let subscription = &stream.split.subscription;
@@ -126,7 +129,14 @@ pub(crate) async fn run(shared: Arc<Shared>, split: Arc<Split>, number: u32) {
                     stream.shared.fail(error);
                     return;
                 }
-                tracing::debug!(%subscription, %error, "the stream ended, will open it again");
+                match trouble.failed(opened, Instant::now()) {
+                    None => {
+                        tracing::debug!(%subscription, %error, "the stream ended, will open it again")
+                    }
+                    Some(time) => {
+                        tracing::warn!(%subscription, %error, seconds = time.as_secs(), "there has been no stream for long, still trying")
+                    }
+                }
             }
             End::Clean => tracing::debug!(%subscription, "the server ended the stream"),
             End::Silent => tracing::debug!(%subscription, "the stream was silent for long"),

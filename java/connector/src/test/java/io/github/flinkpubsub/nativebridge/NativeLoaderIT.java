@@ -283,14 +283,34 @@ class NativeLoaderIT {
             WeakReference<ClassLoader> first = new WeakReference<>(warm);
             warm = null;
             NativeProcess.await("the first is collected", () -> first.get() == null);
-            long files = NativeProcess.files();
+            server.control().messages(SUBSCRIPTION + "gone");
+            long polls = NativeProcess.polls();
 
             WeakReference<ClassLoader> collected = new WeakReference<>(streaming(server, "gone"));
             NativeProcess.await("the second is collected", () -> collected.get() == null);
             NativeProcess.await("its threads end", () -> NativeProcess.nativeThreads() == threads);
-            NativeProcess.await("its files are closed", () -> NativeProcess.files() <= files);
+            NativeProcess.await("its descriptors are closed", () -> NativeProcess.polls() == polls);
             NativeProcess.await(
                     "its code is unmapped", () -> NativeProcess.libraries() <= libraries);
+        }
+    }
+
+    @Test
+    void twentyJobsOneAfterTheOtherLeaveNoLibrary() throws Exception {
+        try (PubSubEmulator server = server("many")) {
+            long libraries = NativeProcess.libraries();
+            long threads = NativeProcess.nativeThreads();
+            List<WeakReference<ClassLoader>> jobs = new ArrayList<>();
+            for (int job = 0; job < 20; job++) {
+                ConnectorLoader classes = new ConnectorLoader();
+                assertThat(roundTrip(classes, server, "many")).isEqualTo("many");
+                jobs.add(new WeakReference<>(classes));
+            }
+            NativeProcess.await(
+                    "all are collected", () -> jobs.stream().allMatch(job -> job.get() == null));
+            NativeProcess.await(
+                    "their code is unmapped", () -> NativeProcess.libraries() <= libraries);
+            assertThat(NativeProcess.nativeThreads()).isEqualTo(threads);
         }
     }
 
@@ -299,6 +319,7 @@ class NativeLoaderIT {
         ConnectorLoader classes = new ConnectorLoader();
         load(classes);
         long threads = NativeProcess.nativeThreads();
+        long polls = NativeProcess.polls();
         assertThat(NativeProcess.libraries()).isPositive();
         long handle =
                 open(
@@ -317,6 +338,7 @@ class NativeLoaderIT {
                 "it streams",
                 () -> !server.control().messages(SUBSCRIPTION + name, "outstanding").isEmpty());
         assertThat(NativeProcess.nativeThreads()).isGreaterThan(threads);
+        assertThat(NativeProcess.polls()).isGreaterThan(polls);
         return classes;
     }
 }
