@@ -8,7 +8,7 @@ use jni::sys::{jint, jlong};
 
 use crate::entry::{enter, millis, options};
 use crate::register::{self, Native, native};
-use crate::{logs, memory, panics, publisher_natives, runtime, subscriber_natives, token_natives};
+use crate::{admin_natives, logs, memory, panics, publisher_natives, runtime, subscriber_natives};
 
 /// How long the end of the last client waits for threads, which as a rule end at once.
 const STOP: Duration = Duration::from_secs(2);
@@ -69,8 +69,10 @@ extern "system" fn abandon<'l>(env: EnvUnowned<'l>, _class: JClass<'l>) {
     enter(env, |_| {
         subscriber_natives::abandon_all();
         publisher_natives::abandon_all();
-        token_natives::abandon_all();
-        runtime::stop(STOP);
+        // Admin clients are short, and belong to a job that starts.
+        if !admin_natives::any() {
+            runtime::stop(STOP);
+        }
         logs::wake();
         Ok(())
     })

@@ -32,11 +32,6 @@ pub(crate) fn forget_all() {
     TOKENS.clear();
 }
 
-/// Ends the threads that wait for a demand.
-pub(crate) fn abandon_all() {
-    TOKENS.each(HandedTokens::close);
-}
-
 /// The connection keys, among them the one that only this crate can resolve.
 pub(crate) fn connection(pairs: &mut Options) -> Result<ConnectionOptions, Failure> {
     let handle = pairs.take_i64(KEY, 1..=i64::MAX)?;

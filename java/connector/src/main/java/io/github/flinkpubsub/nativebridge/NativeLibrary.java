@@ -105,6 +105,9 @@ public final class NativeLibrary {
     private static synchronized void released(ClassLoader loader) {
         JOBS.remove(loader);
         if (JOBS.isEmpty() && taskClients > 0) {
+            if (clients == taskClients) {
+                TokenFeed.abandonAll();
+            }
             stop(LibraryNatives::abandon);
         }
     }
@@ -114,6 +117,8 @@ public final class NativeLibrary {
         log = null;
         if (running != null) {
             running.end(threads);
+        } else {
+            threads.run();
         }
     }
 

@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.time.Clock;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -126,15 +127,28 @@ final class TokenFeed implements Runnable {
                 if (--feed.users > 0) {
                     return;
                 }
-                FEEDS.remove(key);
+                FEEDS.remove(key, feed);
             }
             feed.close();
         }
     }
 
+    /** Ends all, whoever has not released them: the clients are gone. */
+    static void abandonAll() {
+        List<TokenFeed> feeds;
+        synchronized (FEEDS) {
+            feeds = new ArrayList<>(FEEDS.values());
+            FEEDS.clear();
+        }
+        feeds.forEach(TokenFeed::close);
+    }
+
     /** Ends the thread; waits for it a little, as its code may go away with the class loader. */
     private void close() {
         synchronized (this) {
+            if (closed) {
+                return;
+            }
             closed = true;
             notifyAll();
         }
