@@ -33,15 +33,15 @@ public final class NativeLibrary {
 
     private static final String RELEASE_HOOK = "pubsub-native";
 
+    /** Class loaders of jobs that use this library and were not released yet. */
+    static final Set<ClassLoader> JOBS = Collections.newSetFromMap(new WeakHashMap<>());
+
     private static int clients;
 
     /** Those of tasks, which are closed before the job's class loader is released. */
     private static int taskClients;
 
     @Nullable private static NativeLog log;
-
-    /** Class loaders of jobs that use this library and were not released yet. */
-    private static final Set<ClassLoader> JOBS = Collections.newSetFromMap(new WeakHashMap<>());
 
     private NativeLibrary() {}
 
