@@ -36,6 +36,7 @@ class NativeBridgeIT {
     private static final String SUBSCRIPTION = "projects/p/subscriptions/subscription";
     private static final long POLL_MILLIS = 20_000;
 
+    private final List<NativeSubscriber> subscribers = new ArrayList<>();
     private PubSubEmulator server;
 
     @BeforeEach
@@ -46,7 +47,10 @@ class NativeBridgeIT {
     }
 
     @AfterEach
-    void stopServer() {
+    void stopServer() throws Exception {
+        for (NativeSubscriber subscriber : subscribers) {
+            subscriber.close(0);
+        }
         server.close();
     }
 
@@ -55,7 +59,10 @@ class NativeBridgeIT {
     }
 
     private NativeSubscriber subscriber() throws Exception {
-        return NativeSubscriber.open(connection().put("client-id-prefix", "test"));
+        NativeSubscriber subscriber =
+                NativeSubscriber.open(connection().put("client-id-prefix", "test"));
+        subscribers.add(subscriber);
+        return subscriber;
     }
 
     private static String payload(NativeBatch batch, int message) {
