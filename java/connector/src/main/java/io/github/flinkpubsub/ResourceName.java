@@ -5,6 +5,7 @@ import java.util.regex.Pattern;
 /** The grammar that topic and subscription names share: {@code projects/<project>/<kind>/<id>}. */
 final class ResourceName {
 
+    private static final int MIN_ID_LENGTH = 3;
     private static final int MAX_ID_LENGTH = 255;
 
     /** A project id or number, in front of it the domain of a domain-scoped project. */
@@ -40,9 +41,18 @@ final class ResourceName {
                             + id
                             + "'; use parse(…) for a path");
         }
-        if (id.length() > MAX_ID_LENGTH) {
+        if (id.length() < MIN_ID_LENGTH || id.length() > MAX_ID_LENGTH) {
             throw new IllegalArgumentException(
-                    kind.noun + " has " + id.length() + " characters, above 255: '" + id + "'");
+                    kind.noun
+                            + " must have "
+                            + MIN_ID_LENGTH
+                            + " to "
+                            + MAX_ID_LENGTH
+                            + " characters, not "
+                            + id.length()
+                            + ": '"
+                            + id
+                            + "'");
         }
         if (!ID.matcher(id).matches() || id.startsWith("goog")) {
             throw new IllegalArgumentException(

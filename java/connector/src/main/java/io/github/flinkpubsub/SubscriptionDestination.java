@@ -5,8 +5,8 @@ import org.apache.flink.annotation.PublicEvolving;
 import java.io.Serializable;
 
 /**
- * Names a subscription: a project and an id of up to 255 characters. Whether the subscription
- * exists shows when the job runs.
+ * Names a subscription: a project and an id of 3 to 255 characters. Whether the subscription exists
+ * shows when the job runs.
  */
 @PublicEvolving
 public final class SubscriptionDestination implements Serializable {
@@ -25,7 +25,8 @@ public final class SubscriptionDestination implements Serializable {
      * Names a subscription by project and id.
      *
      * @param project a project id, also domain-scoped as in {@code example.com:my-project}
-     * @param subscription the id, not a path
+     * @param subscription the id, not a path: 3 to 255 characters, the first a letter, the others
+     *     letters, digits and {@code -._~%+}; not starting with {@code goog}
      * @throws IllegalArgumentException when one of them is not legal; names which
      */
     public static SubscriptionDestination of(String project, String subscription) {

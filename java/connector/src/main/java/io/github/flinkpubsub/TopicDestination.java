@@ -5,7 +5,7 @@ import org.apache.flink.annotation.PublicEvolving;
 import java.io.Serializable;
 
 /**
- * Names a topic: a project and an id of up to 255 characters. Whether the topic exists shows when
+ * Names a topic: a project and an id of 3 to 255 characters. Whether the topic exists shows when
  * the job runs.
  */
 @PublicEvolving
@@ -25,7 +25,8 @@ public final class TopicDestination implements Serializable {
      * Names a topic by project and id.
      *
      * @param project a project id, also domain-scoped as in {@code example.com:my-project}
-     * @param topic the id, not a path
+     * @param topic the id, not a path: 3 to 255 characters, the first a letter, the others letters,
+     *     digits and {@code -._~%+}; not starting with {@code goog}
      * @throws IllegalArgumentException when one of them is not legal; names which
      */
     public static TopicDestination of(String project, String topic) {

@@ -27,27 +27,27 @@ class DestinationTest {
 
     @Test
     void valueSemantics() throws Exception {
-        TopicDestination topic = TopicDestination.of("p", "t");
+        TopicDestination topic = TopicDestination.of("p", "top");
         assertThat(topic)
-                .isEqualTo(TopicDestination.parse("projects/p/topics/t"))
-                .hasSameHashCodeAs(TopicDestination.parse("projects/p/topics/t"))
+                .isEqualTo(TopicDestination.parse("projects/p/topics/top"))
+                .hasSameHashCodeAs(TopicDestination.parse("projects/p/topics/top"))
                 .isEqualTo(InstantiationUtil.clone(topic))
-                .isNotEqualTo(TopicDestination.of("p", "t2"))
-                .isNotEqualTo(TopicDestination.of("p2", "t"))
-                .isNotEqualTo(SubscriptionDestination.of("p", "t"));
-        SubscriptionDestination subscription = SubscriptionDestination.of("p", "s");
+                .isNotEqualTo(TopicDestination.of("p", "top2"))
+                .isNotEqualTo(TopicDestination.of("p2", "top"))
+                .isNotEqualTo(SubscriptionDestination.of("p", "top"));
+        SubscriptionDestination subscription = SubscriptionDestination.of("p", "sub");
         assertThat(subscription)
-                .isEqualTo(SubscriptionDestination.parse("projects/p/subscriptions/s"))
-                .hasSameHashCodeAs(SubscriptionDestination.parse("projects/p/subscriptions/s"))
+                .isEqualTo(SubscriptionDestination.parse("projects/p/subscriptions/sub"))
+                .hasSameHashCodeAs(SubscriptionDestination.parse("projects/p/subscriptions/sub"))
                 .isEqualTo(InstantiationUtil.clone(subscription))
-                .isNotEqualTo(SubscriptionDestination.of("p", "s2"))
-                .isNotEqualTo(SubscriptionDestination.of("p2", "s"));
+                .isNotEqualTo(SubscriptionDestination.of("p", "sub2"))
+                .isNotEqualTo(SubscriptionDestination.of("p2", "sub"));
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"p", "my-project", "123456", "example.com:my-project", "my_project"})
     void legalProjects(String project) {
-        assertThat(TopicDestination.of(project, "t").project()).isEqualTo(project);
+        assertThat(TopicDestination.of(project, "top").project()).isEqualTo(project);
     }
 
     @ParameterizedTest
@@ -59,7 +59,7 @@ class DestinationTest {
         "-p, not a valid project id"
     })
     void illegalProjects(String project, String reason) {
-        assertThatThrownBy(() -> TopicDestination.of(project, "t"))
+        assertThatThrownBy(() -> TopicDestination.of(project, "top"))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageStartingWith("project")
                 .hasMessageContaining(reason)
@@ -67,7 +67,7 @@ class DestinationTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"1t", "googt", "t t", "t/t", "projects/p/topics/t", "tö", "-t"})
+    @ValueSource(strings = {"1t", "googt", "t t", "t/t", "projects/p/topics/top", "tö", "-t"})
     void illegalIds(String id) {
         assertThatThrownBy(() -> TopicDestination.of("p", id))
                 .isInstanceOf(IllegalArgumentException.class)
@@ -85,13 +85,25 @@ class DestinationTest {
         assertThat(SubscriptionDestination.of("p", longest).subscription()).isEqualTo(longest);
         assertThatThrownBy(() -> SubscriptionDestination.of("p", longest + "s"))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageStartingWith("subscription has 256 characters, above 255");
+                .hasMessageStartingWith(
+                        "subscription must have 3 to 255 characters, not 256: 'sss");
+    }
+
+    @Test
+    void idsOf3Characters() {
+        assertThat(TopicDestination.of("p", "abc").topic()).isEqualTo("abc");
+        assertThatThrownBy(() -> TopicDestination.of("p", "ab"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("topic must have 3 to 255 characters, not 2: 'ab'");
+        assertThatThrownBy(() -> SubscriptionDestination.parse("projects/p/subscriptions/a"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("subscription must have 3 to 255 characters, not 1: 'a'");
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"", " ", "\t"})
     void blanks(String blank) {
-        assertThatThrownBy(() -> TopicDestination.of(blank, "t"))
+        assertThatThrownBy(() -> TopicDestination.of(blank, "top"))
                 .hasMessage("project must not be null or blank");
         assertThatThrownBy(() -> TopicDestination.of("p", blank))
                 .hasMessage("topic must not be null or blank");
@@ -103,7 +115,7 @@ class DestinationTest {
 
     @Test
     void nulls() {
-        assertThatThrownBy(() -> TopicDestination.of(null, "t"))
+        assertThatThrownBy(() -> TopicDestination.of(null, "top"))
                 .hasMessage("project must not be null or blank");
         assertThatThrownBy(() -> TopicDestination.parse(null))
                 .hasMessage("topic must not be null or blank");
@@ -111,10 +123,10 @@ class DestinationTest {
 
     @Test
     void theWrongKind() {
-        assertThatThrownBy(() -> TopicDestination.parse("projects/p/subscriptions/s"))
-                .hasMessage("'projects/p/subscriptions/s' names a subscription, not a topic");
-        assertThatThrownBy(() -> SubscriptionDestination.parse("projects/p/topics/t"))
-                .hasMessage("'projects/p/topics/t' names a topic, not a subscription");
+        assertThatThrownBy(() -> TopicDestination.parse("projects/p/subscriptions/sub"))
+                .hasMessage("'projects/p/subscriptions/sub' names a subscription, not a topic");
+        assertThatThrownBy(() -> SubscriptionDestination.parse("projects/p/topics/top"))
+                .hasMessage("'projects/p/topics/top' names a topic, not a subscription");
         assertThatThrownBy(() -> TopicDestination.parse("projects/p/snapshots/s"))
                 .hasMessage("'projects/p/snapshots/s' is not the name of a topic");
     }
@@ -126,9 +138,9 @@ class DestinationTest {
                 "topics/t",
                 "projects/p/topics/",
                 "projects//topics/t",
-                "projects/p/topics/t/",
-                "/projects/p/topics/t",
-                "projects/projects/p/topics/t",
+                "projects/p/topics/top/",
+                "/projects/p/topics/top",
+                "projects/projects/p/topics/top",
                 "project/p/topics/t"
             })
     void paths(String path) {
@@ -138,9 +150,9 @@ class DestinationTest {
 
     @Test
     void aDoubledPrefixIsShown() {
-        assertThatThrownBy(() -> TopicDestination.parse("projects/projects/p/topics/t"))
+        assertThatThrownBy(() -> TopicDestination.parse("projects/projects/p/topics/top"))
                 .hasMessage(
                         "topic must be of the form projects/<project>/topics/<id>:"
-                                + " 'projects/projects/p/topics/t'");
+                                + " 'projects/projects/p/topics/top'");
     }
 }

@@ -19,7 +19,7 @@ public final class Purchases {
     private Purchases() {}
 
     /**
-     * Arguments: {@code --topic projects/p/topics/t} and, for one, {@code --emulator host:port}.
+     * Arguments: {@code --topic projects/p/topics/top} and, for one, {@code --emulator host:port}.
      */
     public static void main(String[] args) throws Exception {
         ParameterTool parameters = ParameterTool.fromArgs(args);

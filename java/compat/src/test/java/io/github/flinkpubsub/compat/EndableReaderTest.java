@@ -21,7 +21,7 @@ import java.util.concurrent.CompletableFuture;
 class EndableReaderTest {
 
     private static final SubscriptionDestination SUBSCRIPTION =
-            SubscriptionDestination.of("p", "s");
+            SubscriptionDestination.of("p", "sub");
     private static final PubSubSplit SPLIT = new PubSubSplit(SUBSCRIPTION, 0);
 
     private final List<Object> events = new ArrayList<>();

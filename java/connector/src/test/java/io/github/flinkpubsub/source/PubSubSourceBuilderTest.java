@@ -59,7 +59,7 @@ class PubSubSourceBuilderTest {
 
     @Test
     void anOwnSubscriptionExpiresUnlessToldOtherwise() {
-        TopicDestination topic = TopicDestination.of("p", "t");
+        TopicDestination topic = TopicDestination.of("p", "top");
         SubscriptionCreateOptions.Builder options =
                 SubscriptionCreateOptions.builder().topic(topic).filter("a").label("b", "c");
         assertThat(options.build().orExpiration(OwnSubscriptions.EXPIRATION))

@@ -209,7 +209,7 @@ class OptionsTest {
         assertThat(writing.shutdownTimeout()).isEqualTo(Duration.ofSeconds(7));
         SubscriptionCreateOptions.Builder created =
                 SubscriptionCreateOptions.builder()
-                        .topic(io.github.flinkpubsub.TopicDestination.of("p", "t"));
+                        .topic(io.github.flinkpubsub.TopicDestination.of("p", "top"));
         Configuration creation = new Configuration(configuration);
         creation.removeConfig(PubSubConnectorOptions.SCAN_AUTO_CREATE_NEVER_EXPIRE);
         ScanSettings.AUTO_CREATE.apply(creation, created);
@@ -239,11 +239,12 @@ class OptionsTest {
     void theSummaryTellsWhatTheOptionsMean() {
         assertThat(scan())
                 .isEqualTo(
-                        "subscriptions=[projects/p/subscriptions/s],"
+                        "subscriptions=[projects/p/subscriptions/sub],"
                                 + " startup=continue-from-subscription");
-        assertThat(scan("subscription", "a ; projects/q/subscriptions/b"))
+        assertThat(scan("subscription", "aaa ; projects/q/subscriptions/bbb"))
                 .startsWith(
-                        "subscriptions=[projects/p/subscriptions/a, projects/q/subscriptions/b]");
+                        "subscriptions=[projects/p/subscriptions/aaa,"
+                                + " projects/q/subscriptions/bbb]");
         assertThat(scan("scan.startup.mode", "EARLIEST_RETAINED"))
                 .contains("startup=earliest-retained");
         assertThat(scan("scan.startup.mode", "latest")).contains("startup=latest");
@@ -266,7 +267,7 @@ class OptionsTest {
                 .contains("bounded=at 2009-02-13T23:31:30.123Z");
         assertThat(scan("scan.bounded.mode", "idle", "scan.bounded.idle-timeout", "7 s"))
                 .contains("bounded=when idle for PT7S");
-        assertThat(sink()).isEqualTo("topic=projects/p/topics/t, missing topics=created");
+        assertThat(sink()).isEqualTo("topic=projects/p/topics/top, missing topics=created");
         assertThat(
                         sink(
                                 "sink.create-disposition",
@@ -276,8 +277,8 @@ class OptionsTest {
                                 "sink.failure-policy",
                                 "drop"))
                 .isEqualTo(
-                        "topic=projects/p/topics/t, missing topics=create-never, ordering=per-key,"
-                                + " failures=drop");
+                        "topic=projects/p/topics/top, missing topics=create-never,"
+                                + " ordering=per-key, failures=drop");
     }
 
     @Test

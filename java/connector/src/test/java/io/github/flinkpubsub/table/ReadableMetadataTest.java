@@ -63,7 +63,7 @@ class ReadableMetadataTest {
         assertThat(read(ReadableMetadata.ORDERING_KEY)).isEqualTo(StringData.fromString("k"));
         assertThat(read(ReadableMetadata.DELIVERY_ATTEMPT)).isEqualTo(3);
         assertThat(read(ReadableMetadata.SUBSCRIPTION))
-                .isEqualTo(StringData.fromString("projects/p/subscriptions/s"));
+                .isEqualTo(StringData.fromString("projects/p/subscriptions/sub"));
         MapData attributes = (MapData) read(ReadableMetadata.ATTRIBUTES);
         assertThat(attributes.keyArray().getString(0)).hasToString("at");
         assertThat(attributes.valueArray().getString(0)).hasToString("1970-01-01T00:00:01.5Z");
@@ -80,7 +80,7 @@ class ReadableMetadataTest {
     @Test
     void theNameOfTheSubscriptionFollowsTheMessage() throws Exception {
         ReadableMetadata.Reader reader = ReadableMetadata.SUBSCRIPTION.reader(3, null);
-        assertThat(reader.read(message)).hasToString("projects/p/subscriptions/s");
+        assertThat(reader.read(message)).hasToString("projects/p/subscriptions/sub");
         message.subscription = SubscriptionDestination.of("p", "other");
         assertThat(reader.read(message)).hasToString("projects/p/subscriptions/other");
     }
@@ -90,7 +90,7 @@ class ReadableMetadataTest {
         private String orderingKey = "k";
         private Map<String, String> attributes = Map.of("at", "1970-01-01T00:00:01.5Z");
         private int attempt;
-        private SubscriptionDestination subscription = SubscriptionDestination.of("p", "s");
+        private SubscriptionDestination subscription = SubscriptionDestination.of("p", "sub");
 
         @Override
         public ByteBuffer payload() {

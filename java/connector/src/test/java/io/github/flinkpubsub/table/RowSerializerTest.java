@@ -84,7 +84,7 @@ class RowSerializerTest {
                         7,
                         map(Map.of("a", "x")),
                         StringData.fromString("k"),
-                        StringData.fromString("t"),
+                        StringData.fromString("top"),
                         TimestampData.fromEpochMillis(5));
         assertThat(payload(message)).isEqualTo("1:7");
         assertThat(message.orderingKey()).isEqualTo("k");
@@ -149,9 +149,10 @@ class RowSerializerTest {
                                 GenericRowData.of(2, StringData.fromString("two")), context(null)));
         assertThat(
                         topic.resolve(
-                                GenericRowData.of(1, StringData.fromString("projects/q/topics/x")),
+                                GenericRowData.of(
+                                        1, StringData.fromString("projects/q/topics/xxx")),
                                 context(null)))
-                .isEqualTo(TopicDestination.of("q", "x"));
+                .isEqualTo(TopicDestination.of("q", "xxx"));
         assertThat(topic.resolve(GenericRowData.of(1, null), context(null)))
                 .isEqualTo(TopicDestination.of("p", "one"));
         assertThatThrownBy(

@@ -13,8 +13,8 @@ final class SampleOptions {
     static {
         SAMPLES.put("project", "p");
         SAMPLES.put("format", "json");
-        SAMPLES.put("subscription", "s");
-        SAMPLES.put("topic", "t");
+        SAMPLES.put("subscription", "sub");
+        SAMPLES.put("topic", "top");
         SAMPLES.put("endpoint", "localhost:443");
         SAMPLES.put("emulator-endpoint", "localhost:8085");
         SAMPLES.put("service-account-key-file", "/keys/key.json");
@@ -42,7 +42,7 @@ final class SampleOptions {
         SAMPLES.put("scan.first-checkpoint-timeout", "7 s");
         SAMPLES.put("scan.shutdown-timeout", "7 s");
         SAMPLES.put("scan.parallelism", "7");
-        SAMPLES.put("scan.auto-create.topics", "s:t");
+        SAMPLES.put("scan.auto-create.topics", "sub:top");
         SAMPLES.put("scan.auto-create.ack-deadline", "70 s");
         SAMPLES.put("scan.auto-create.message-ordering.enabled", "true");
         SAMPLES.put("scan.auto-create.message-retention", "7 h");
@@ -108,7 +108,7 @@ final class SampleOptions {
             options.put(required, SAMPLES.get(required));
         }
         if (key.startsWith("scan.auto-create.")) {
-            options.put("scan.auto-create.topics", "s:t");
+            options.put("scan.auto-create.topics", "sub:top");
         }
         if (key.startsWith("scan.auto-create.dead-letter.")) {
             options.put("scan.auto-create.dead-letter.topic", "letters");

@@ -50,11 +50,11 @@ class ValidationTest {
     }
 
     private static String[] reading(String... options) {
-        return and(new String[] {"project=p", "format=json", "subscription=s"}, options);
+        return and(new String[] {"project=p", "format=json", "subscription=sub"}, options);
     }
 
     private static String[] writing(String... options) {
-        return and(new String[] {"project=p", "format=json", "topic=t"}, options);
+        return and(new String[] {"project=p", "format=json", "topic=top"}, options);
     }
 
     /** The messages of the validation error and its causes, without the list of all options. */
@@ -91,15 +91,15 @@ class ValidationTest {
 
     @Test
     void whatIsMissingIsNamed() {
-        table(COLUMNS, "format=json", "subscription=s", "topic=t");
+        table(COLUMNS, "format=json", "subscription=sub", "topic=top");
         assertThat(refused(READ)).contains("project");
         assertThat(refused(WRITE)).contains("project");
-        table(COLUMNS, "project=p", "subscription=s", "topic=t");
+        table(COLUMNS, "project=p", "subscription=sub", "topic=top");
         assertThat(refused(READ)).contains("format");
         assertThat(refused(WRITE)).contains("format");
-        table(COLUMNS, "project=p", "format=json", "topic=t");
+        table(COLUMNS, "project=p", "format=json", "topic=top");
         assertThat(refused(READ)).contains("'subscription' is missing");
-        table(COLUMNS, "project=p", "format=json", "subscription=s");
+        table(COLUMNS, "project=p", "format=json", "subscription=sub");
         assertThat(refused(WRITE)).contains("'topic' is missing");
     }
 
@@ -117,7 +117,7 @@ class ValidationTest {
                 "scan.ordering.mode | scan.ordering-mode",
                 "scan.max-outstanding-element-count |"
                         + " scan.flow-control.max-outstanding-element-count",
-                "scan.auto-create.topic.s | scan.auto-create.topics.s",
+                "scan.auto-create.topic.sub | scan.auto-create.topics.sub",
                 "sink.ordering.enabled | sink.message-ordering.enabled",
                 "sink.failure.policy | sink.failure-policy",
                 "emulator.endpoint | emulator-endpoint",
@@ -126,7 +126,7 @@ class ValidationTest {
                 "scan.watermark.idle.timeout | scan.watermark.idle-timeout",
             })
     void aNearMissSuggestsTheKey(String typed, String meant) {
-        table(COLUMNS, reading("topic=t", typed + "=1"));
+        table(COLUMNS, reading("topic=top", typed + "=1"));
         assertThat(refused(READ)).contains("'" + typed + "'").contains("mean '" + meant + "'?");
         assertThat(refused(WRITE)).contains("'" + typed + "'").contains("mean '" + meant + "'?");
     }
@@ -156,9 +156,9 @@ class ValidationTest {
             delimiter = '|',
             value = {
                 "project | a/b | not a path",
-                "subscription | projects/p/topics/x | names a topic",
-                "subscription | s;s | more than once",
-                "subscription | s;projects/p/subscriptions/s | more than once",
+                "subscription | projects/p/topics/xxx | names a topic",
+                "subscription | sub;sub | more than once",
+                "subscription | sub;projects/p/subscriptions/sub | more than once",
                 "subscription | googs | must start with a letter",
                 "endpoint | https://pubsub.googleapis.com | host:port",
                 "emulator-endpoint | localhost | host:port",
@@ -199,7 +199,7 @@ class ValidationTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "scan.auto-create.topics.s | projects/p/subscriptions/x | names a subscription",
+                "scan.auto-create.topics.sub | projects/p/subscriptions/xxx | names a subscription",
                 "scan.auto-create.ack-deadline | 9 s | PT10S",
                 "scan.auto-create.ack-deadline | 601 s | PT10M",
                 "scan.auto-create.message-retention | 9 min | PT10M",
@@ -207,7 +207,7 @@ class ValidationTest {
                 "scan.auto-create.filter | attributes.x = \"" + FILTER + "\" | 256",
             })
     void aBadValueForNewSubscriptionsIsNamed(String key, String value, String says) {
-        String topic = "scan.auto-create.topics.s=t";
+        String topic = "scan.auto-create.topics.sub=top";
         String[] options =
                 key.startsWith("scan.auto-create.topics")
                         ? reading(key + "=" + value)
@@ -230,7 +230,7 @@ class ValidationTest {
         table(
                 COLUMNS,
                 reading(
-                        "scan.auto-create.topics.s=t",
+                        "scan.auto-create.topics.sub=top",
                         "scan.auto-create.dead-letter.topic=letters",
                         key + "=" + attempts));
         assertThat(refused(READ)).contains("'" + key + "'").contains("5 to 100");
@@ -240,8 +240,8 @@ class ValidationTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "topic | projects/p/subscriptions/x | names a subscription",
-                "topic | a b | must start with a letter",
+                "topic | projects/p/subscriptions/xxx | names a subscription",
+                "topic | a b c | must start with a letter",
                 "sink.create-disposition | never | create-never",
                 "sink.failure-policy | ignore | dead-letter",
                 "sink.compression | snappy | gzip",
@@ -302,16 +302,16 @@ class ValidationTest {
                         + " scan.ack.max-duration-per-extension=30 s |"
                         + " scan.ack.min-duration-per-extension",
                 "scan.auto-create.ack-deadline=60 s | scan.auto-create.topics",
-                "scan.auto-create.dead-letter.topic=x | scan.auto-create.topics",
+                "scan.auto-create.dead-letter.topic=xxx | scan.auto-create.topics",
                 "scan.auto-create.labels.a=b | scan.auto-create.topics",
-                "scan.auto-create.topics.other=t | scan.auto-create.topics",
-                "scan.auto-create.topics.s=t & scan.auto-create.topics.other=t |"
+                "scan.auto-create.topics.other=top | scan.auto-create.topics",
+                "scan.auto-create.topics.sub=top & scan.auto-create.topics.other=top |"
                         + " scan.auto-create.topics",
-                "scan.auto-create.topics.s=t & scan.auto-create.expiration-ttl=2 d &"
+                "scan.auto-create.topics.sub=top & scan.auto-create.expiration-ttl=2 d &"
                         + " scan.auto-create.never-expire=true | scan.auto-create.never-expire",
-                "scan.auto-create.topics.s=t & scan.auto-create.dead-letter.topic=x |"
+                "scan.auto-create.topics.sub=top & scan.auto-create.dead-letter.topic=xxx |"
                         + " scan.auto-create.dead-letter.max-delivery-attempts",
-                "scan.auto-create.topics.s=t &"
+                "scan.auto-create.topics.sub=top &"
                         + " scan.auto-create.dead-letter.max-delivery-attempts=5 |"
                         + " scan.auto-create.dead-letter.topic",
                 "emulator-endpoint=localhost:1 & service-account-key-file=/k |"
@@ -335,8 +335,8 @@ class ValidationTest {
                 "sink.auto-create.storage-policy.enforce-in-transit=true |"
                         + " sink.auto-create.storage-policy.enforce-in-transit",
                 "sink.failure-policy=dead-letter | sink.dead-letter.topic",
-                "sink.dead-letter.topic=x | sink.failure-policy",
-                "sink.failure-policy=drop & sink.dead-letter.topic=x | sink.dead-letter.topic",
+                "sink.dead-letter.topic=xxx | sink.failure-policy",
+                "sink.failure-policy=drop & sink.dead-letter.topic=xxx | sink.dead-letter.topic",
                 "sink.compression-threshold=1 kb | sink.compression",
                 "sink.retry.initial-delay=2 s & sink.retry.max-delay=1 s | sink.retry.max-delay",
                 "sink.recovery.initial-backoff=2 s & sink.recovery.max-backoff=1 s |"
@@ -380,11 +380,11 @@ class ValidationTest {
 
     @Test
     void aChangelogQueryIsRefused() {
-        table(COLUMNS, writing("subscription=s"));
+        table(COLUMNS, writing("subscription=sub"));
         env.executeSql("DROP TABLE IF EXISTS counts");
         env.executeSql(
                 "CREATE TABLE counts (k INT, n BIGINT) WITH ('connector' = 'pubsub',"
-                        + " 'project' = 'p', 'format' = 'json', 'topic' = 't')");
+                        + " 'project' = 'p', 'format' = 'json', 'topic' = 'top')");
         Throwable thrown =
                 catchThrowable(
                         () ->
@@ -397,7 +397,7 @@ class ValidationTest {
     @Test
     void parallelismOfAChangelogNeedsAKey() {
         String[] options = {
-            "project=p", "subscription=s", "format=debezium-json", "scan.parallelism=2"
+            "project=p", "subscription=sub", "format=debezium-json", "scan.parallelism=2"
         };
         table(COLUMNS, options);
         assertThat(refused(READ)).contains("'scan.parallelism'").contains("primary key");
@@ -410,7 +410,7 @@ class ValidationTest {
         TableEnvironment batch = TableEnvironment.create(EnvironmentSettings.inBatchMode());
         String ddl =
                 "CREATE TABLE %s (id INT) WITH ('connector' = 'pubsub', 'project' = 'p',"
-                        + " 'format' = 'json', 'subscription' = 's' %s)";
+                        + " 'format' = 'json', 'subscription' = 'sub' %s)";
         batch.executeSql(String.format(ddl, "t", ""));
         assertThat(catchThrowable(() -> batch.explainSql(READ)))
                 .isInstanceOf(ValidationException.class)
@@ -428,7 +428,7 @@ class ValidationTest {
         table(
                 "id INT, name STRING, ts TIMESTAMP_LTZ(3) METADATA FROM 'publish-time' VIRTUAL, a"
                         + " MAP<STRING, STRING> METADATA FROM 'attributes', WATERMARK FOR ts AS ts",
-                reading("topic=t"));
+                reading("topic=top"));
         String plan =
                 env.compilePlanSql("INSERT INTO t (name, a) SELECT name, MAP['k', 'v'] FROM t")
                         .asJsonString();

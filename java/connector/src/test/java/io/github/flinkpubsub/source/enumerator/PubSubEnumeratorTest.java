@@ -209,7 +209,7 @@ class PubSubEnumeratorTest {
 
     @Test
     void aRestoredJobReadsItsOwnSubscriptionAgain() throws Exception {
-        TopicDestination topic = TopicDestination.of("p", "t");
+        TopicDestination topic = TopicDestination.of("p", "top");
         SourceConfig planned =
                 new SourceConfig(
                                 List.of(A, B),
@@ -236,7 +236,7 @@ class PubSubEnumeratorTest {
                 .containsExactly(
                         "describe a",
                         "describe before",
-                        "create before {topic=projects/p/topics/t}");
+                        "create before {topic=projects/p/topics/top}");
         register(enumerator, context, 1);
         assertThat(assigned(context, 1)).isEqualTo("before0");
         PubSubEnumeratorState state = enumerator.snapshotState(1);
