@@ -1,9 +1,7 @@
 //! Connections to the service: what they are made of and who shares them.
 
-mod coalesce;
 mod options;
 mod route;
-mod tcp;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,7 +15,6 @@ use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint};
 
 pub use self::options::{ConnectionOptions, HostPort};
 use self::route::Route;
-use self::tcp::Connector;
 use crate::auth::Auth;
 use crate::error::Error;
 
@@ -109,7 +106,7 @@ impl Connection {
         };
         let shared = Arc::new(Shared {
             unary: with_windows(endpoint.clone(), UNARY_WINDOWS)
-                .connect_with_connector_lazy(Connector::for_writing(route.clone())),
+                .connect_with_connector_lazy(route.clone()),
             auth: Auth::new(&options)?,
             api_client: HeaderValue::from_static(NAME_AND_VERSION),
             keepalive: AtomicU64::new(KEEPALIVE_INTERVAL.as_millis() as u64),
@@ -140,7 +137,7 @@ impl Connection {
         let endpoint = self.shared.endpoint.clone();
         with_windows(endpoint, windows)
             .http2_keep_alive_interval(self.keepalive_interval())
-            .connect_with_connector_lazy(Connector::for_reading(self.shared.route.clone()))
+            .connect_with_connector_lazy(self.shared.route.clone())
     }
 
     /// After how long a silence a new stream's connection is asked for a sign of life: 30 s at first,

@@ -71,6 +71,11 @@ pub(crate) fn is_running() -> bool {
     runtime().is_some()
 }
 
+/// Whether there is one, or threads of an earlier one that could not be waited for.
+pub(crate) fn is_alive() -> bool {
+    is_running() || ALIVE.load(Ordering::Relaxed) > 0
+}
+
 /// Stops all tasks, and waits for the threads for so long. Whether none of them runs any more.
 pub(crate) fn stop(timeout: Duration) -> bool {
     let stopped = runtime().take();
@@ -113,6 +118,8 @@ mod tests {
         });
         running.recv().unwrap();
         assert!(!stop(Duration::from_millis(1)), "a thread is still there");
+        assert!(!is_running());
+        assert!(is_alive());
         drop(end);
     }
 }

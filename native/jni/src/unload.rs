@@ -14,7 +14,7 @@ const UNLOAD: Duration = Duration::from_secs(10);
 /// what this thread leaves in its thread-local variables would hold the library for as long as it lives.
 pub(crate) fn unload() {
     let clients = subscriber_natives::any() || publisher_natives::any() || admin_natives::any();
-    if !clients && !runtime::is_running() {
+    if !clients && !runtime::is_alive() {
         return;
     }
     let ended = std::thread::Builder::new()

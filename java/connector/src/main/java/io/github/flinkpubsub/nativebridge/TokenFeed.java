@@ -172,6 +172,7 @@ final class TokenFeed implements Runnable {
         } catch (InterruptedException | IllegalStateException e) {
             if (!isClosed()) {
                 LOG.error("Access tokens are no longer renewed", e);
+                taker.fail("access tokens are no longer renewed: " + e, true);
             }
         } finally {
             try {
@@ -245,7 +246,7 @@ final class TokenFeed implements Runnable {
             }
             if (demand == TokenTaker.REFUSED) {
                 LOG.info("The service has refused an access token, fetching another");
-                provider.refused(last);
+                tellRefused();
             }
             if (demand != TokenTaker.NOTHING) {
                 // The first time at once: a good token was withdrawn.
@@ -256,6 +257,15 @@ final class TokenFeed implements Runnable {
                 }
                 return;
             }
+        }
+    }
+
+    private void tellRefused() {
+        try {
+            provider.refused(last);
+        } catch (Throwable t) {
+            // Whatever it makes of it, the next token is asked for.
+            LOG.warn("The accessTokenProvider has failed when its token was refused", t);
         }
     }
 

@@ -204,6 +204,7 @@ class TokenFeedTest {
         @Override
         public void refused(AccessToken token) {
             EVENTS.add("refused " + token.value());
+            throw new IllegalStateException("a provider's own trouble changes nothing");
         }
 
         @Override
