@@ -305,7 +305,7 @@ class ApacheJobsIT {
                 PubSubSource.newBuilder()
                         .withDeserializationSchema(new UntilEnd())
                         .withProjectName("p")
-                        .withSubscriptionName("s")
+                        .withSubscriptionName("orders-sub")
                         .withPubSubSubscriberFactory(new OwnFactory())
                         .build();
         List<String> records = new ArrayList<>();

@@ -20,7 +20,7 @@ class BuilderTest {
         return PubSubSource.newBuilder()
                 .withDeserializationSchema(new SimpleStringSchema())
                 .withProjectName("p")
-                .withSubscriptionName("s");
+                .withSubscriptionName("orders-sub");
     }
 
     @Test
@@ -90,7 +90,7 @@ class BuilderTest {
                                 PubSubSink.newBuilder()
                                         .withSerializationSchema(new SimpleStringSchema())
                                         .withProjectName("p")
-                                        .withTopicName("t")
+                                        .withTopicName("orders")
                                         .withHostAndPortForEmulator("http://nowhere")
                                         .build())
                 .withMessageContaining("http://nowhere");
@@ -105,7 +105,7 @@ class BuilderTest {
                 PubSubSink.newBuilder()
                         .withSerializationSchema(new SimpleStringSchema())
                         .withProjectName("p")
-                        .withTopicName("t")
+                        .withTopicName("orders")
                         .withCredentials(null)
                         .withHostAndPortForEmulator(null)
                         .build());
