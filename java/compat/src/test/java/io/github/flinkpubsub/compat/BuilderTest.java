@@ -115,7 +115,7 @@ class BuilderTest {
     void theEmulatorsFactoryOnlyDescribes() {
         PubSubSubscriberFactoryForEmulator factory =
                 new PubSubSubscriberFactoryForEmulator(
-                        "localhost:1", "p", "s", 3, Duration.ofSeconds(15), 100);
+                        "localhost:1", "p", "orders-sub", 3, Duration.ofSeconds(15), 100);
         assertThat(factory.settings().totalTimeout()).isEqualTo(Duration.ofMinutes(1));
         assertThatThrownBy(() -> factory.getSubscriber(EmulatorCredentials.getInstance()))
                 .isInstanceOf(UnsupportedOperationException.class);
