@@ -26,6 +26,7 @@ import java.util.concurrent.TimeUnit;
  * exception.
  */
 @Tag("integration")
+@Tag("flink2")
 @Timeout(value = 3, unit = TimeUnit.MINUTES)
 class ArbitraryResponsesIT {
 

@@ -12,6 +12,7 @@ import java.util.concurrent.TimeUnit;
 
 /** {@link CloseRaces} in a JVM that checks every call of the library into it. */
 @Tag("integration")
+@Tag("flink2")
 @Timeout(value = 3, unit = TimeUnit.MINUTES)
 class CloseRacesIT {
 

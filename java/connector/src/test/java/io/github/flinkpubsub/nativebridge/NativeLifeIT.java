@@ -26,6 +26,7 @@ import java.util.concurrent.TimeUnit;
 
 /** What the library holds while clients are open, and afterwards. */
 @Tag("integration")
+@Tag("flink2")
 @Timeout(value = 3, unit = TimeUnit.MINUTES)
 class NativeLifeIT {
 

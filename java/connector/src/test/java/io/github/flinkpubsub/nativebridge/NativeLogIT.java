@@ -19,6 +19,7 @@ import java.util.concurrent.TimeUnit;
 
 /** What the library logs arrives in Java's log, by module and level. */
 @Tag("integration")
+@Tag("flink2")
 @Timeout(value = 3, unit = TimeUnit.MINUTES)
 class NativeLogIT {
 
