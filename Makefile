@@ -41,8 +41,8 @@ test: test-rust test-java test-interop test-conformance test-cluster ## run ever
 test-rust: tools ## run the tests of the Rust crates
 	$(CARGO) test --workspace --locked --no-fail-fast
 
-test-java: native ## run the Java tests: units, jobs on Flink 2.3 and 1.20 against the embedded server, some on 2.2, 2.0 and other Javas
-	$(gradle) --continue test integrationTest flink1Test -x :interop-java:integrationTest -x :cluster:integrationTest
+test-java: native ## run the Java tests: units, jobs on Flink 2.2 and 1.20 against the embedded server, some on 2.3, 2.0 and other Javas
+	$(gradle) --continue test :connector:libraryTest :connector:logTest integrationTest flink1Test -x :interop-java:integrationTest -x :cluster:integrationTest
 	@if python3 -m pip --version >/dev/null 2>&1; then \
 		tests/java/runtime 11 21 25; \
 	elif [ "$$CI" = true ]; then \

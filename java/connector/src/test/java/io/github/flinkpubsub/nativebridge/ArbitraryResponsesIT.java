@@ -25,8 +25,7 @@ import java.util.concurrent.TimeUnit;
  * Whatever bytes a server sends as a response, Java gets offsets that lie within the batch, or an
  * exception.
  */
-@Tag("integration")
-@Tag("flink2")
+@Tag("library")
 @Timeout(value = 3, unit = TimeUnit.MINUTES)
 class ArbitraryResponsesIT {
 

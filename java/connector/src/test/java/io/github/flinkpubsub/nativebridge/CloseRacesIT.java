@@ -11,8 +11,7 @@ import org.junit.jupiter.api.Timeout;
 import java.util.concurrent.TimeUnit;
 
 /** {@link CloseRaces} in a JVM that checks every call of the library into it. */
-@Tag("integration")
-@Tag("flink2")
+@Tag("library")
 @Timeout(value = 3, unit = TimeUnit.MINUTES)
 class CloseRacesIT {
 

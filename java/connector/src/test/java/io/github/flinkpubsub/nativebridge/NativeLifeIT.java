@@ -25,8 +25,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
 /** What the library holds while clients are open, and afterwards. */
-@Tag("integration")
-@Tag("flink2")
+@Tag("library")
 @Timeout(value = 3, unit = TimeUnit.MINUTES)
 class NativeLifeIT {
 

@@ -36,8 +36,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /** Loading the library: one copy for each class loader, and what is wrong with other libraries. */
-@Tag("integration")
-@Tag("flink2")
+@Tag("library")
 @Timeout(value = 3, unit = TimeUnit.MINUTES)
 class NativeLoaderIT {
 

@@ -18,8 +18,7 @@ import org.junit.jupiter.api.Timeout;
 import java.util.concurrent.TimeUnit;
 
 /** What the library logs arrives in Java's log, by module and level. */
-@Tag("integration")
-@Tag("flink2")
+@Tag("log")
 @Timeout(value = 3, unit = TimeUnit.MINUTES)
 class NativeLogIT {
 

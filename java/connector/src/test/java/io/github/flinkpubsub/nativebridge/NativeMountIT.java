@@ -14,8 +14,7 @@ import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 
 /** File systems that do not take the library, each in a mount namespace of its own. */
-@Tag("integration")
-@Tag("flink2")
+@Tag("library")
 @Timeout(value = 3, unit = TimeUnit.MINUTES)
 class NativeMountIT {
 

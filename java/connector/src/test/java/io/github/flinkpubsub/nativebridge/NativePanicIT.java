@@ -17,8 +17,7 @@ import java.lang.reflect.Field;
 import java.util.concurrent.TimeUnit;
 
 /** A panic in the library is a Java exception that names it; everything else goes on. */
-@Tag("integration")
-@Tag("flink2")
+@Tag("library")
 @Timeout(value = 3, unit = TimeUnit.MINUTES)
 class NativePanicIT {
 
