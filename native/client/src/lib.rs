@@ -1,5 +1,7 @@
 //! The Pub/Sub client a stream processor needs.
 
+#![forbid(unsafe_code)]
+
 pub mod admin;
 pub mod auth;
 pub mod clock;

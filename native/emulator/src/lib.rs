@@ -20,6 +20,8 @@
 //! # }
 //! ```
 
+#![forbid(unsafe_code)]
+
 pub mod bench;
 pub mod clock;
 pub mod control;

@@ -1,5 +1,7 @@
 //! The command `pubsub-emulator`.
 
+#![forbid(unsafe_code)]
+
 mod cli;
 
 use std::io;

@@ -14,6 +14,7 @@ mod panics;
 mod publisher_natives;
 mod register;
 mod runtime;
+mod signals;
 mod subscriber_natives;
 mod token_natives;
 mod unload;

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 use pubsub_client::error::{Code, Error};
 use tokio::runtime::{Builder, Handle, Runtime};
 
+use crate::signals;
+
 static RUNTIME: Mutex<Option<Runtime>> = Mutex::new(None);
 
 /// Worker threads that are wanted; 0: as many as suit the machine.
@@ -31,7 +33,8 @@ pub(crate) fn handle() -> Result<Handle, Error> {
         return Ok(runtime.handle().clone());
     }
     let names = AtomicUsize::new(0);
-    let started = Builder::new_multi_thread()
+    let mut builder = Builder::new_multi_thread();
+    builder
         .worker_threads(workers())
         .thread_name_fn(move || {
             format!(
@@ -46,24 +49,26 @@ pub(crate) fn handle() -> Result<Handle, Error> {
             ALIVE.fetch_sub(1, Ordering::Relaxed);
         })
         .enable_io()
-        .enable_time()
-        .build()
+        .enable_time();
+    let started = signals::keep_sockets(|| builder.build())
         .map_err(|e| Error::new(Code::Internal, format!("cannot start threads: {e}")))?;
     let handle = started.handle().clone();
     *runtime = Some(started);
     Ok(handle)
 }
 
-/// One thread moves more than a core of Flink consumes, and a second costs more than it brings on small machines. The
-/// processors are those of the container, where it has a limit.
 fn workers() -> usize {
     match WANTED.load(Ordering::Relaxed) {
-        0 => {
-            let cores = std::thread::available_parallelism().map_or(1, usize::from);
-            (cores / 2).clamp(1, 4)
-        }
+        // Without the standard library's answer, one is right for any machine.
+        0 => default_workers(std::thread::available_parallelism().map_or(1, usize::from)),
         wanted => wanted,
     }
+}
+
+/// One thread moves more than a core of Flink consumes, and a second costs more than it brings on small machines. The
+/// processors are those of the container, where it has a limit.
+fn default_workers(processors: usize) -> usize {
+    (processors / 2).clamp(1, 4)
 }
 
 /// Whether there is one.
@@ -121,5 +126,11 @@ mod tests {
         assert!(!is_running());
         assert!(is_alive());
         drop(end);
+    }
+
+    #[test]
+    fn half_of_the_processors_get_a_thread() {
+        let threads = [1, 2, 3, 4, 6, 8, 9, 64].map(default_workers);
+        assert_eq!(threads, [1, 1, 1, 2, 3, 4, 4, 4]);
     }
 }

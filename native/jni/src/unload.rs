@@ -3,19 +3,31 @@
 use std::ffi::c_void;
 use std::time::Duration;
 
-use crate::{admin_natives, logs, publisher_natives, runtime, subscriber_natives, token_natives};
+use crate::{
+    admin_natives, logs, publisher_natives, runtime, signals, subscriber_natives, token_natives,
+};
 
 /// How long unloading waits for threads.
 const UNLOAD: Duration = Duration::from_secs(10);
 
 /// Called by the JVM when the class loader is collected. No Java thread is in a native call, and none begins one.
+/// Where something may still call this library's code, that stays.
+pub(crate) fn unload() {
+    if end() && !signals::child_handler() {
+        signals::close_sockets();
+    } else {
+        pin();
+    }
+}
+
+/// Ends all clients and threads. Whether there are none any more.
 ///
 /// As a rule all clients have been closed, and nothing is left to be done. Otherwise a thread does it that ends itself:
 /// what this thread leaves in its thread-local variables would hold the library for as long as it lives.
-pub(crate) fn unload() {
+fn end() -> bool {
     let clients = subscriber_natives::any() || publisher_natives::any() || admin_natives::any();
     if !clients && !runtime::is_alive() {
-        return;
+        return true;
     }
     let ended = std::thread::Builder::new()
         .name("pubsub-unload".to_owned())
@@ -28,9 +40,7 @@ pub(crate) fn unload() {
             runtime::stop(UNLOAD)
         })
         .map(std::thread::JoinHandle::join);
-    if !matches!(ended, Ok(Ok(true))) {
-        pin();
-    }
+    matches!(ended, Ok(Ok(true)))
 }
 
 /// Keeps the library's code for good where it cannot be unmapped safely: before glibc 2.18, threads that end run what
