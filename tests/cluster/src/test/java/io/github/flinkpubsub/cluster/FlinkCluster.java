@@ -289,6 +289,8 @@ final class FlinkCluster implements AutoCloseable {
                         "rest.address: 127.0.0.1",
                         "rest.bind-address: 127.0.0.1",
                         "rest.port: " + restPort,
+                        // What the REST API answers is at most so old.
+                        "web.refresh-interval: 100 ms",
                         "taskmanager.host: 127.0.0.1",
                         "taskmanager.bind-host: 127.0.0.1",
                         "taskmanager.numberOfTaskSlots: " + SLOTS,

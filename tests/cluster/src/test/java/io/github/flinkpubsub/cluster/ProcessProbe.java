@@ -51,6 +51,25 @@ final class ProcessProbe {
                 .count();
     }
 
+    /** What the open file descriptors are, each as Linux names it. */
+    List<String> descriptors() throws IOException {
+        try (Stream<Path> files = Files.list(Paths.get("/proc/" + pid + "/fd"))) {
+            return files.map(ProcessProbe::target)
+                    .filter(target -> !target.isEmpty())
+                    .sorted()
+                    .collect(Collectors.toList());
+        }
+    }
+
+    private static String target(Path descriptor) {
+        try {
+            return Files.readSymbolicLink(descriptor).toString();
+        } catch (IOException e) {
+            // Closed meanwhile.
+            return "";
+        }
+    }
+
     /** Resident memory beside the heap in MiB. */
     long memoryBesideTheHeap() throws IOException {
         long resident = 0;
