@@ -122,9 +122,14 @@ final class Platform {
     /** Whether this JVM runs on musl instead of glibc, as on Alpine. */
     static boolean isMusl() {
         try {
-            return Files.readString(Paths.get("/proc/self/maps")).contains("ld-musl");
+            return isMusl(Files.readString(Paths.get("/proc/self/maps")));
         } catch (IOException | RuntimeException e) {
             return false;
         }
+    }
+
+    /** From what is mapped: musl's loader stays in the process, as its C library. */
+    static boolean isMusl(String maps) {
+        return maps.contains("ld-musl");
     }
 }

@@ -1,8 +1,11 @@
 package io.github.flinkpubsub.nativebridge;
 
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStreamReader;
 import java.nio.file.Path;
 import java.nio.file.Paths;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -52,17 +55,27 @@ final class ChildJvm {
         command.add(main.getName());
         command.addAll(Arrays.asList(arguments));
         Process process = builder.command(command).redirectErrorStream(true).start();
-        CompletableFuture<String> output = CompletableFuture.supplyAsync(() -> read(process));
+        StringBuffer said = new StringBuffer();
+        CompletableFuture<Long> lastLine = CompletableFuture.supplyAsync(() -> read(process, said));
         if (!process.waitFor(TIMEOUT_SECONDS, TimeUnit.SECONDS)) {
             process.destroyForcibly();
-            throw new AssertionError("it did not end; it said: " + output.get());
+            throw new AssertionError("it did not end; it said: " + said);
         }
-        return new Ended(process.exitValue(), output.get());
+        long now = System.nanoTime();
+        Duration end = Duration.ofNanos(now - lastLine.get());
+        return new Ended(process.exitValue(), said.toString(), end);
     }
 
-    private static String read(Process process) {
-        try {
-            return new String(process.getInputStream().readAllBytes());
+    /** Takes all that it says; answers when the last line came. */
+    private static long read(Process process, StringBuffer said) {
+        long last = System.nanoTime();
+        try (BufferedReader lines =
+                new BufferedReader(new InputStreamReader(process.getInputStream()))) {
+            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+                said.append(line).append('\n');
+                last = System.nanoTime();
+            }
+            return last;
         } catch (IOException e) {
             throw new IllegalStateException(e);
         }
@@ -73,14 +86,18 @@ final class ChildJvm {
         final int status;
         final String output;
 
-        Ended(int status, String output) {
+        /** From its last line to its end. */
+        final Duration end;
+
+        Ended(int status, String output, Duration end) {
             this.status = status;
             this.output = output;
+            this.end = end;
         }
 
         @Override
         public String toString() {
-            return Map.of("status", status, "output", output).toString();
+            return Map.of("status", status, "output", output, "end", end).toString();
         }
     }
 }

@@ -28,6 +28,11 @@ public final class ExitMain {
         polls.setDaemon(true);
         polls.start();
         NativePublisher.open(connection).topic("projects/p/topics/t");
+        for (Thread thread : Thread.getAllStackTraces().keySet()) {
+            if (!thread.isDaemon()) {
+                System.out.println("the JVM waits for " + thread.getName());
+            }
+        }
         System.out.println("working");
         if (arguments.length > 2) {
             System.exit(Integer.parseInt(arguments[2]));

@@ -16,6 +16,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
+import java.nio.file.Files;
+import java.nio.file.Paths;
+import java.time.Duration;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
@@ -79,6 +82,30 @@ class NativeLifeIT {
         second.close();
         NativeProcess.await("no threads", () -> NativeProcess.nativeThreads() == threads);
         assertThat(hasLogThread()).isFalse();
+    }
+
+    /** Processors that a process may not use, as those beyond a container's limit, do not count. */
+    @Test
+    void withoutASettingTheProcessorsTellTheNumberOfThreads() throws Exception {
+        String[] arguments = {server.endpoint(), TOPIC};
+        ChildJvm.Ended all = new ChildJvm().run(ThreadsMain.class, arguments);
+        int processors = Runtime.getRuntime().availableProcessors();
+        int half = Math.max(1, Math.min(4, processors / 2));
+        assertThat(all.output).contains(half + " threads for " + processors + " processors");
+        ChildJvm.Ended one =
+                new ChildJvm()
+                        .under("taskset", "-c", firstProcessor())
+                        .run(ThreadsMain.class, arguments);
+        assertThat(one.output).contains("1 threads for 1 processors");
+    }
+
+    private static String firstProcessor() throws Exception {
+        // "Cpus_allowed_list:	0-1"
+        return Files.readAllLines(Paths.get("/proc/self/status")).stream()
+                .filter(line -> line.startsWith("Cpus_allowed_list:"))
+                .map(line -> line.replaceAll("^\\D*(\\d+).*", "$1"))
+                .findFirst()
+                .orElseThrow();
     }
 
     @Test
@@ -171,8 +198,9 @@ class NativeLifeIT {
                             ? new String[] {server.endpoint(), SUBSCRIPTION, "7"}
                             : new String[] {server.endpoint(), SUBSCRIPTION};
             ChildJvm.Ended ended = new ChildJvm().run(ExitMain.class, arguments);
-            assertThat(ended.output).contains("working");
-            assertThat(ended.status).as(ended.output).isEqualTo(exit ? 7 : 0);
+            assertThat(ended.output).isEqualTo("the JVM waits for main\nworking\n");
+            assertThat(ended.status).isEqualTo(exit ? 7 : 0);
+            assertThat(ended.end).isLessThan(Duration.ofSeconds(10));
         }
     }
 

@@ -300,6 +300,7 @@ class NativeLoaderIT {
         try (PubSubEmulator server = server("many")) {
             long libraries = NativeProcess.libraries();
             long threads = NativeProcess.nativeThreads();
+            long sockets = NativeProcess.sockets();
             List<WeakReference<ClassLoader>> jobs = new ArrayList<>();
             for (int job = 0; job < 20; job++) {
                 ConnectorLoader classes = new ConnectorLoader();
@@ -316,7 +317,38 @@ class NativeLoaderIT {
             NativeProcess.await(
                     "their code is unmapped", () -> NativeProcess.libraries() <= libraries);
             assertThat(NativeProcess.nativeThreads()).isEqualTo(threads);
+            // The test's own client has one or two; one for each job would be twenty.
+            assertThat(NativeProcess.sockets() - sockets).isLessThan(10);
         }
+    }
+
+    /** What is called when the executable ends is code of the library. */
+    @Test
+    void anExecutableForCredentialsMayOutliveItsJob() throws Exception {
+        Path runs = Files.createFile(dir.resolve("runs"));
+        Path executable = dir.resolve("executable");
+        Files.writeString(executable, "while [ -e " + runs + " ]; do sleep 0.05; done");
+        Path credentials = dir.resolve("credentials.json");
+        Files.writeString(
+                credentials,
+                "{\"type\": \"external_account\", \"audience\": \"a\","
+                        + " \"subject_token_type\": \"urn:ietf:params:oauth:token-type:jwt\","
+                        + " \"token_url\": \"http://127.0.0.1:1/token\","
+                        + " \"credential_source\": {\"executable\": {\"timeout_millis\": 200,"
+                        + " \"command\": \"/bin/sh "
+                        + executable
+                        + "\"}}}");
+        ChildJvm.Ended ended =
+                new ChildJvm()
+                        .environment("GOOGLE_APPLICATION_CREDENTIALS", credentials.toString())
+                        .environment("GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES", "1")
+                        .run(OrphanMain.class, runs.toString());
+        assertThat(ended.output)
+                .contains("failed: true")
+                .contains("handler of SIGCHLD: true")
+                .contains("executables left: true")
+                .contains("alive");
+        assertThat(ended.status).isZero();
     }
 
     /** A class loader with a client that reads, and of which nobody knows. */

@@ -53,15 +53,24 @@ final class NativeProcess {
      */
     static long polls() {
         try (Stream<Path> files = Files.list(Paths.get("/proc/self/fd"))) {
-            return files.filter(NativeProcess::isPoll).count();
+            return files.filter(file -> isA("anon_inode:", file)).count();
         } catch (IOException e) {
             throw new IllegalStateException(e);
         }
     }
 
-    private static boolean isPoll(Path file) {
+    /** Sockets of any kind; clients of tests have some, too. */
+    static long sockets() {
+        try (Stream<Path> files = Files.list(Paths.get("/proc/self/fd"))) {
+            return files.filter(file -> isA("socket:", file)).count();
+        } catch (IOException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static boolean isA(String kind, Path file) {
         try {
-            return Files.readSymbolicLink(file).toString().startsWith("anon_inode:");
+            return Files.readSymbolicLink(file).toString().startsWith(kind);
         } catch (IOException e) {
             return false;
         }

@@ -57,6 +57,15 @@ class PlatformTest {
     }
 
     @Test
+    void knowsMuslByWhatIsMapped() {
+        String alpine =
+                "7f0c3a000000-7f0c3a014000 r--p 00000000 08:01 42    /lib/ld-musl-x86_64.so.1\n";
+        String debian = "7f0c3a000000-7f0c3a026000 r--p 00000000 08:01 42    /usr/lib/libc.so.6\n";
+        assertThat(Platform.isMusl(alpine)).isTrue();
+        assertThat(Platform.isMusl(debian)).isFalse();
+    }
+
+    @Test
     void knowsWhatIsNoLibrary() throws Exception {
         Platform platform = Platform.of("Linux", "amd64");
         for (String content : new String[] {"", "\u007fELF", "#!/bin/sh\nexit 1\n# and so on"}) {
