@@ -111,6 +111,27 @@ class WriterOutageIT extends WriterOnServer {
     }
 
     @Test
+    void theGaugeOfNativeMemoryCountsWhatIsInFlightAndFallsWhenItIsGivenBack() throws Exception {
+        open();
+        long before = gauge("nativeMemoryBytes");
+        assertThat(before).isPositive();
+        String silent = server.control().addFault(Fault.on("Publish", FaultAction.hold()));
+        for (int i = 0; i < 16; i++) {
+            writeText("x".repeat(1_000_000));
+        }
+        assertThat(gauge("inFlightBytes")).isGreaterThanOrEqualTo(16_000_000L);
+        assertThat(gauge("nativeMemoryBytes") - before).isBetween(16_000_000L, 64_000_000L);
+        server.control().removeFault(silent);
+        writer.flush(false);
+        writer.close();
+        long deadline = System.nanoTime() + Duration.ofSeconds(60).toNanos();
+        while (gauge("nativeMemoryBytes") - before > 4_000_000) {
+            assertThat(System.nanoTime()).as("deadline").isLessThan(deadline);
+            Thread.onSpinWait();
+        }
+    }
+
+    @Test
     void closingAfterAnOutageTakesTheShutdownTimeoutForAllTopicsTogether() throws Exception {
         options.shutdownTimeout(Duration.ofSeconds(1));
         server.control().addFault(Fault.on("Publish", FaultAction.silence()));
