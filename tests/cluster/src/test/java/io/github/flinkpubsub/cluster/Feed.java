@@ -18,7 +18,9 @@ import java.util.concurrent.locks.LockSupport;
 final class Feed implements AutoCloseable {
     static final int NETWORKS = 8;
 
-    private static final int AT_ONCE = 20;
+    /** So that all networks have as many, whenever it stops. */
+    private static final int AT_ONCE = 3 * NETWORKS;
+
     private static final int LARGEST_BACKLOG = 5_000;
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
