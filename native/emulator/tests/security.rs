@@ -4,6 +4,7 @@ mod common;
 
 use common::{Rig, pb};
 use pb::publisher_client::PublisherClient;
+use pb::seek_request::Target;
 use pubsub_emulator::service::{Role, TokenCheck};
 use pubsub_emulator::{Emulator, Options};
 use tonic::Code;
@@ -11,9 +12,14 @@ use tonic::metadata::MetadataValue;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig};
 
 fn get_topic(token: Option<&str>) -> tonic::Request<pb::GetTopicRequest> {
-    let mut request = tonic::Request::new(pb::GetTopicRequest {
+    let request = pb::GetTopicRequest {
         topic: "projects/test/topics/none".into(),
-    });
+    };
+    with_token(request, token)
+}
+
+fn with_token<T>(request: T, token: Option<&str>) -> tonic::Request<T> {
+    let mut request = tonic::Request::new(request);
     if let Some(token) = token {
         let value = MetadataValue::try_from(format!("Bearer {token}")).unwrap();
         request.metadata_mut().insert("authorization", value);
@@ -114,4 +120,48 @@ async fn tokens_may_do_what_their_roles_hold() {
     assert_eq!(code(None).await, Code::Unauthenticated);
     rig.emulator.control().reset();
     assert_eq!(code(None).await, Code::NotFound);
+}
+
+#[tokio::test]
+async fn seeking_to_a_snapshot_needs_a_permission_of_its_own() {
+    let mut rig = Rig::with(Options::default()).await;
+    rig.topic("orders").await;
+    rig.subscription("orders", "orders-sub", |_| {}).await;
+    let subscription = rig.subscription_name("orders-sub");
+    let snapshot = "projects/test/snapshots/shot";
+    let create = pb::CreateSnapshotRequest {
+        name: snapshot.into(),
+        subscription: subscription.clone(),
+        ..Default::default()
+    };
+    rig.subscriber.create_snapshot(create).await.unwrap();
+    let custom = |names: &[&str]| {
+        let names = names.iter().map(|name| (*name).to_owned());
+        vec![Role::custom(names.collect()).unwrap()]
+    };
+    let permissions = rig.emulator.control().permissions();
+    permissions.grant("consumer", custom(&["pubsub.subscriptions.consume"]));
+    permissions.grant("snapshots", custom(&["pubsub.snapshots.seek"]));
+    permissions.grant("subscriber", vec![Role::Subscriber]);
+    permissions.grant("viewer", vec![Role::Viewer]);
+    let to_time = Target::Time(prost_types::Timestamp::default());
+    let to_snapshot = Target::Snapshot(snapshot.into());
+    let mut code = async |token, target: &Target| {
+        let request = pb::SeekRequest {
+            subscription: subscription.clone(),
+            target: Some(target.clone()),
+        };
+        let answer = rig.subscriber.seek(with_token(request, Some(token))).await;
+        answer.map_or_else(|status| status.code(), |_| Code::Ok)
+    };
+    for (token, time, shot) in [
+        ("consumer", Code::Ok, Code::PermissionDenied),
+        ("snapshots", Code::PermissionDenied, Code::PermissionDenied),
+        ("subscriber", Code::Ok, Code::Ok),
+        ("viewer", Code::PermissionDenied, Code::PermissionDenied),
+        ("unknown", Code::Unauthenticated, Code::Unauthenticated),
+    ] {
+        assert_eq!(code(token, &to_time).await, time, "{token}");
+        assert_eq!(code(token, &to_snapshot).await, shot, "{token}");
+    }
 }

@@ -46,7 +46,7 @@ pub fn router(control: Control, address: SocketAddr) -> Router {
         .route("/redeliver", post(redeliver))
         .route("/acks/freeze", post(freeze))
         .route("/acks/release", post(release))
-        .route("/permissions", post(grant).delete(clear_permissions))
+        .route("/permissions", post(grant).delete(revoke))
         .route("/ack-ids", post(ack_ids))
         .route("/responses", post(responses))
         .route("/clock", get(clock))
@@ -330,18 +330,36 @@ async fn release(State(shared): State<Shared>) -> Answer {
 #[serde(deny_unknown_fields)]
 struct Grant {
     token: String,
+    #[serde(default)]
     roles: Vec<String>,
+    #[serde(default)]
+    permissions: Vec<String>,
 }
 
 async fn grant(State(shared): State<Shared>, Body(body): Body<Grant>) -> Answer {
     let role = |name: &String| Role::of_name(name).ok_or_else(|| format!("unknown role '{name}'"));
-    let roles = body.roles.iter().map(role).collect::<Result<_, _>>()?;
+    let mut roles: Vec<_> = body.roles.iter().map(role).collect::<Result<_, _>>()?;
+    roles.push(Role::custom(body.permissions)?);
     shared.control.permissions().grant(&body.token, roles);
     empty()
 }
 
-async fn clear_permissions(State(shared): State<Shared>) -> Answer {
-    shared.control.permissions().clear();
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TokenQuery {
+    token: Option<String>,
+}
+
+async fn revoke(State(shared): State<Shared>, Query(query): Query<TokenQuery>) -> Answer {
+    let permissions = shared.control.permissions();
+    match query.token {
+        None => permissions.clear(),
+        Some(token) if permissions.revoke(&token) => {}
+        Some(_) => {
+            let why = "token: it was granted nothing".to_owned();
+            return Err(Problem(StatusCode::NOT_FOUND, why));
+        }
+    }
     empty()
 }
 

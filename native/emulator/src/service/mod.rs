@@ -110,6 +110,9 @@ impl PubSub {
             return streaming::serve(self, &parts.headers, reader, connection).await;
         }
         let request = reader.unary().await?;
+        if method == Method::Seek && subscriber::seeks_to_snapshot(&request) {
+            self.permissions.check_seek_to_snapshot(token)?;
+        }
         if self.faults.active() || self.recorder.is_on() {
             return self
                 .observed(method, request, &parts.headers, &connection)

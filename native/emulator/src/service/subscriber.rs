@@ -88,6 +88,12 @@ pub(super) fn call(hub: &Hub, method: Method, request: Bytes) -> Result<Bytes, S
     }
 }
 
+/// Whether a Seek asks for a snapshot; one that cannot be read asks for nothing.
+pub(super) fn seeks_to_snapshot(request: &Bytes) -> bool {
+    decode::<pb::SeekRequest>(request.clone())
+        .is_ok_and(|r| matches!(r.target, Some(pb::seek_request::Target::Snapshot(_))))
+}
+
 fn seek(hub: &Hub, request: Bytes) -> Result<Bytes, Status> {
     let request: pb::SeekRequest = decode(request)?;
     let target = match request.target {

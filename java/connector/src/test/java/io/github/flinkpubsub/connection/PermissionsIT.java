@@ -193,6 +193,7 @@ class PermissionsIT {
 
     @Test
     void whoHasNoRoleIsToldWhatIsMissing() {
+        secure.server.control().grant("nobody");
         assertThat(readFailure(source("nobody", CopyJob.source())))
                 .contains("PERMISSION_DENIED")
                 .contains("pubsub.subscriptions.consume");

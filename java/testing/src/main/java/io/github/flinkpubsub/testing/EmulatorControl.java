@@ -1,5 +1,6 @@
 package io.github.flinkpubsub.testing;
 
+import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 
 import java.time.Duration;
@@ -195,13 +196,26 @@ public final class EmulatorControl {
     }
 
     /**
-     * From here on, only calls with a bearer token that has roles are let in; this one has these,
-     * such as {@code roles/pubsub.publisher}. Roles: publisher, subscriber, viewer, editor.
+     * From here on, only calls with a bearer token that was granted something are let in, others
+     * get {@code UNAUTHENTICATED}. This token has these roles, such as {@code
+     * roles/pubsub.publisher} (publisher, subscriber, viewer, editor), and single permissions, such
+     * as {@code pubsub.topics.publish}; calls that need others get {@code PERMISSION_DENIED}.
      */
-    public void grant(String token, String... roles) {
+    public void grant(String token, String... rolesAndPermissions) {
+        JsonArray roles = new JsonArray();
+        JsonArray permissions = new JsonArray();
+        for (String name : rolesAndPermissions) {
+            (name.startsWith("roles/") ? roles : permissions).add(name);
+        }
         JsonObject body = object("token", token);
-        body.add("roles", ControlClient.GSON.toJsonTree(roles));
+        body.add("roles", roles);
+        body.add("permissions", permissions);
         client.post("/permissions", body);
+    }
+
+    /** From here on calls with this token are not let in, as when it has ended. */
+    public void revoke(String token) {
+        client.delete(ControlClient.path("/permissions", "token", token));
     }
 
     /** Lets everybody do everything again, as at the start. */
