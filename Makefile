@@ -75,7 +75,8 @@ test-cluster: native ## run the example jobs on a standalone Flink cluster, and 
 	fi
 
 test-connection: native ## run the tests of credentials, TLS, endpoints and permissions alone
-	$(CARGO) test --locked -p pubsub-client --test credentials --test tls --test headers --test secrets
+	$(CARGO) test --locked -p pubsub-client --test credentials --test tls --test headers --test secrets --test subscribe_credentials
+	$(CARGO) test --locked -p pubsub-client --lib -- auth:: connect::
 	$(CARGO) test --locked -p pubsub-emulator --test security
 	$(gradle) :connector:integrationTest -Ptests='([.]connection[.]|AccessToken)'
 

@@ -18,6 +18,7 @@ pub struct Error {
     operation: Option<&'static str>,
     details: Bytes,
     kind: Kind,
+    renewed: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +56,7 @@ impl Error {
             operation: None,
             details: Bytes::new(),
             kind: Kind::Call,
+            renewed: false,
         }
     }
 
@@ -126,6 +128,12 @@ impl Error {
         self
     }
 
+    /// The credentials were refused, and the next call uses newer ones.
+    pub(crate) fn renewed(mut self) -> Self {
+        self.renewed = true;
+        self
+    }
+
     pub(crate) fn with_details(mut self, details: Bytes) -> Self {
         self.details = details;
         self
@@ -165,6 +173,11 @@ impl Error {
     /// Whether the same call may succeed when it is made again later.
     pub fn is_retryable(&self) -> bool {
         self.kind != Kind::Usage && crate::retry::retryable_unary(self.code)
+    }
+
+    /// Whether the service refused the credentials and the next call uses newer ones: it may succeed.
+    pub fn is_renewed(&self) -> bool {
+        self.renewed
     }
 
     /// The `ErrorInfo` entries of the details; those that cannot be read are left out.

@@ -64,11 +64,11 @@ impl<'a> Routing<'a> {
     }
 }
 
-/// Makes one call and waits for its answer, for at most `timeout`.
+/// Makes one call and waits for its answer, for at most `timeout` from when there is a token.
 ///
 /// `path` is the method's, such as `/google.pubsub.v1.Publisher/Publish`. When the service refuses
-/// the credentials, they are renewed and the call is made once more; nothing else is tried again here.
-/// Dropping the future cancels the call.
+/// the credentials, they are renewed and the call is made once more, with the whole of `timeout`;
+/// nothing else is tried again here. Dropping the future cancels the call.
 pub async fn unary(
     connection: &Connection,
     path: &'static str,
@@ -90,25 +90,17 @@ pub(crate) async fn unary_on(
     timeout: Duration,
 ) -> Result<Bytes, Error> {
     let message = message.into();
-    let call = async {
-        match attempt(connection, channel, path, routing, message.clone(), timeout).await {
-            Err((e, Some(generation)))
-                if e.code() == Code::Unauthenticated
-                    && connection.credentials_refused(generation) =>
-            {
-                attempt(connection, channel, path, routing, message, timeout).await
-            }
-            other => other,
+    let first = attempt(connection, channel, path, routing, message.clone(), timeout).await;
+    match first {
+        Err(e) if e.is_renewed() => {
+            attempt(connection, channel, path, routing, message, timeout).await
         }
-        .map_err(|(e, _)| e)
-    };
-    tokio::time::timeout(timeout, call)
-        .await
-        .unwrap_or_else(|_| Err(status::deadline_exceeded()))
-        .map_err(|e| describe(e, path, routing.value))
+        other => other,
+    }
+    .map_err(|e| describe(e, path, routing.value))
 }
 
-/// The error comes with the generation of the credentials that were sent.
+/// The token has a limit of its own: a call that waits for one long must not run out of time before it is sent.
 async fn attempt(
     connection: &Connection,
     channel: &Channel,
@@ -116,12 +108,10 @@ async fn attempt(
     routing: Routing<'_>,
     message: Message,
     timeout: Duration,
-) -> Result<Bytes, (Error, Option<u64>)> {
+) -> Result<Bytes, Error> {
     let gzip = message.is_gzip();
     let body = Body::new(message::UnaryBody::new(message));
-    let (mut request, generation) = request(connection, path, routing, body)
-        .await
-        .map_err(|e| (e, None))?;
+    let (mut request, generation) = request(connection, path, routing, body).await?;
     let headers = request.headers_mut();
     headers.insert("grpc-timeout", grpc_timeout(timeout));
     if gzip {
@@ -139,7 +129,18 @@ async fn attempt(
             Some(_) => Err(Error::new(Code::Internal, "the server sent two answers")),
         }
     };
-    answer.await.map_err(|e| (e, Some(generation)))
+    tokio::time::timeout(timeout, answer)
+        .await
+        .unwrap_or_else(|_| Err(status::deadline_exceeded()))
+        .map_err(|e| judged(connection, e, generation))
+}
+
+/// Renews the credentials when the error says that they were refused.
+fn judged(connection: &Connection, error: Error, generation: u64) -> Error {
+    match error.code() == Code::Unauthenticated && connection.credentials_refused(generation) {
+        true => error.renewed(),
+        false => error,
+    }
 }
 
 /// Opens a stream in both directions, with its first request.
@@ -261,7 +262,8 @@ impl ResponseStream {
     ///
     /// Errors end the stream; whether to open it again is for
     /// [`retryable_stream`](crate::retry::retryable_stream) to say. Refused credentials are renewed,
-    /// for the next stream. Cancel safe: nothing is lost when the future is dropped.
+    /// for the next stream, and the error [says so](Error::is_renewed). Cancel safe: nothing is lost
+    /// when the future is dropped.
     pub async fn next(&mut self) -> Result<Option<WireMessage>, Error> {
         let result = self.next_message().await;
         if !matches!(result, Ok(Some(_))) {
@@ -269,9 +271,7 @@ impl ResponseStream {
         }
         match (result, &self.about) {
             (Err(e), Some(about)) => {
-                if e.code() == Code::Unauthenticated {
-                    self.connection.credentials_refused(about.generation);
-                }
+                let e = judged(&self.connection, e, about.generation);
                 Err(describe(e, about.path, &about.resource))
             }
             (result, _) => result,

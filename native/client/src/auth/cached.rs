@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http::HeaderValue;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::retry::{self, Backoff, BackoffPolicy};
@@ -62,8 +63,6 @@ impl Failure {
 pub(super) struct Cached<F> {
     fetch: F,
     state: Mutex<State>,
-    /// Held while a token is fetched.
-    fetching: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
@@ -71,8 +70,15 @@ struct State {
     token: Option<Token>,
     /// Of the last token; 0 before the first.
     generation: u64,
-    failed: Option<(Instant, Failure)>,
+    /// When a fetch failed last, since the last token.
+    failed: Option<Instant>,
+    /// The fetch that is under way.
+    fetching: Option<Fetching>,
 }
+
+type Outcome = Result<(HeaderValue, u64), Failure>;
+/// Gets the outcome once; closed without one when the task was lost.
+type Fetching = watch::Receiver<Option<Outcome>>;
 
 struct Token {
     header: HeaderValue,
@@ -85,30 +91,28 @@ impl<F: Fetch> Cached<F> {
         Arc::new(Self {
             fetch,
             state: Mutex::default(),
-            fetching: tokio::sync::Mutex::default(),
         })
     }
 
     /// A token that is valid now, and its generation. Must be called within a runtime.
-    pub(super) async fn token(self: &Arc<Self>) -> Result<(HeaderValue, u64), Failure> {
-        let asked = Instant::now();
-        if let Some((valid, renew)) = self.valid() {
-            if renew {
-                self.renew();
+    ///
+    /// All who wait share one fetch, in a task of its own: it goes on when they are cancelled.
+    pub(super) async fn token(self: &Arc<Self>) -> Outcome {
+        let mut fetching = {
+            let mut state = self.state();
+            match state.valid() {
+                Some((valid, false)) => return Ok(valid),
+                Some((valid, true)) => {
+                    self.join(&mut state);
+                    return Ok(valid);
+                }
+                None => self.join(&mut state),
             }
-            return Ok(valid);
+        };
+        match fetching.wait_for(Option::is_some).await {
+            Ok(outcome) => (*outcome).clone().expect("it was waited for"),
+            Err(_) => Err(Failure::transient("the task that fetches it is gone")),
         }
-        let _alone = self.fetching.lock().await;
-        // Who had the lock before has fetched for all who waited.
-        if let Some((valid, _)) = self.valid() {
-            return Ok(valid);
-        }
-        if let Some((at, failure)) = &self.state().failed
-            && *at >= asked
-        {
-            return Err(failure.clone());
-        }
-        self.fetch_now().await
     }
 
     /// The service refused the token of this generation.
@@ -119,44 +123,40 @@ impl<F: Fetch> Cached<F> {
         }
     }
 
-    /// The token, and whether it is time for the next one.
-    fn valid(&self) -> Option<((HeaderValue, u64), bool)> {
-        let state = self.state();
-        let now = Instant::now();
-        let token = state.token.as_ref().filter(|token| now < token.end)?;
-        let paused = |(at, _): &(Instant, Failure)| now < *at + RENEWAL_PAUSE;
-        let renew = now >= token.renew && !state.failed.as_ref().is_some_and(paused);
-        Some(((token.header.clone(), state.generation), renew))
-    }
-
-    /// Fetches in the background, unless somebody does.
-    fn renew(self: &Arc<Self>) {
-        if self.fetching.try_lock().is_err() {
-            return;
+    /// The fetch that is under way, or a new one.
+    fn join(self: &Arc<Self>, state: &mut State) -> Fetching {
+        // One whose task was lost, with its runtime or by a panic, is under way no more.
+        let under_way = |fetching: &&Fetching| fetching.has_changed().is_ok();
+        if let Some(fetching) = state.fetching.as_ref().filter(under_way) {
+            return fetching.clone();
         }
+        let (done, fetching) = watch::channel(None);
+        state.fetching = Some(fetching.clone());
         let this = Arc::clone(self);
         tokio::spawn(async move {
-            if let Ok(_alone) = this.fetching.try_lock()
-                && let Err(failure) = this.fetch_now().await
-            {
-                tracing::warn!(error = failure.text, "cannot renew the access token yet");
-            }
+            let fetched = this.fetch_now().await;
+            done.send_replace(Some(this.keep(fetched)));
         });
+        fetching
     }
 
-    async fn fetch_now(&self) -> Result<(HeaderValue, u64), Failure> {
+    async fn fetch_now(&self) -> Result<Token, Failure> {
         let mut backoff = Backoff::new(BACKOFF);
         let mut retries = 0;
-        let fetched = loop {
+        loop {
             match self.fetch.fetch().await {
                 Err(failure) if failure.transient && retries < RETRIES => {
                     retries += 1;
                     tokio::time::sleep(backoff.next(retry::random())).await;
                 }
-                fetched => break fetched.and_then(Token::new),
+                fetched => return fetched.and_then(Token::new),
             }
-        };
+        }
+    }
+
+    fn keep(&self, fetched: Result<Token, Failure>) -> Outcome {
         let mut state = self.state();
+        state.fetching = None;
         match fetched {
             Ok(token) => {
                 let header = token.header.clone();
@@ -166,7 +166,10 @@ impl<F: Fetch> Cached<F> {
                 Ok((header, state.generation))
             }
             Err(failure) => {
-                state.failed = Some((Instant::now(), failure.clone()));
+                if state.valid().is_some() {
+                    tracing::warn!(error = failure.text, "cannot renew the access token yet");
+                }
+                state.failed = Some(Instant::now());
                 Err(failure)
             }
         }
@@ -174,6 +177,17 @@ impl<F: Fetch> Cached<F> {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// The token, and whether it is time for the next one.
+    fn valid(&self) -> Option<((HeaderValue, u64), bool)> {
+        let now = Instant::now();
+        let token = self.token.as_ref().filter(|token| now < token.end)?;
+        let paused = self.failed.is_some_and(|at| now < at + RENEWAL_PAUSE);
+        let renew = now >= token.renew && !paused;
+        Some(((token.header.clone(), self.generation), renew))
     }
 }
 
@@ -198,26 +212,31 @@ mod tests {
     use std::collections::VecDeque;
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    /// Answers what it is given, one after the other.
-    #[derive(Default)]
+    /// Answers what it is given, one after the other, and takes its time.
     struct Script {
         answers: Mutex<VecDeque<Result<Fetched, Failure>>>,
         calls: AtomicU32,
+        time: Duration,
     }
 
     impl Fetch for Script {
         async fn fetch(&self) -> Result<Fetched, Failure> {
             self.calls.fetch_add(1, Ordering::SeqCst);
-            tokio::time::sleep(Duration::from_millis(1)).await;
+            tokio::time::sleep(self.time).await;
             let next = self.answers.lock().unwrap().pop_front();
             next.unwrap_or_else(|| Err(Failure::permanent("asked too often")))
         }
     }
 
     fn script(answers: Vec<Result<Fetched, Failure>>) -> Arc<Cached<Script>> {
+        slow(Duration::from_millis(1), answers)
+    }
+
+    fn slow(time: Duration, answers: Vec<Result<Fetched, Failure>>) -> Arc<Cached<Script>> {
         Cached::new(Script {
             answers: Mutex::new(answers.into()),
             calls: AtomicU32::new(0),
+            time,
         })
     }
 
@@ -251,6 +270,54 @@ mod tests {
             assert_eq!(waiting.await.unwrap(), "Bearer one");
         }
         assert_eq!(calls(&cached), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_fetch_goes_on_when_who_asked_first_is_cancelled() {
+        let long = Duration::from_secs(25);
+        let cached = slow(long, vec![fetched("one", 3_600), fetched("two", 3_600)]);
+        let begin = Instant::now();
+        let first = tokio::time::timeout(Duration::from_secs(10), cached.token());
+        let patient = tokio::spawn({
+            let cached = cached.clone();
+            async move { token(&cached).await }
+        });
+        assert!(first.await.is_err());
+        // Who comes later waits for the rest of it, and so does who waited all along.
+        assert_eq!(token(&cached).await, "Bearer one");
+        assert_eq!(begin.elapsed().as_secs(), 25);
+        assert_eq!(patient.await.unwrap(), "Bearer one");
+        assert_eq!(calls(&cached), 1);
+
+        // When all are cancelled, the token is there for the next one.
+        let (_, generation) = cached.token().await.unwrap();
+        cached.refused(generation);
+        let first = tokio::time::timeout(Duration::from_secs(10), cached.token());
+        assert!(first.await.is_err());
+        tokio::time::advance(Duration::from_secs(16)).await;
+        tokio::task::yield_now().await;
+        let begin = Instant::now();
+        assert_eq!(token(&cached).await, "Bearer two");
+        assert_eq!(begin.elapsed(), Duration::ZERO);
+        assert_eq!(calls(&cached), 2);
+    }
+
+    #[test]
+    fn a_fetch_that_was_lost_with_its_runtime_is_made_anew() {
+        let runtime = || {
+            tokio::runtime::Builder::new_current_thread()
+                .enable_time()
+                .start_paused(true)
+                .build()
+                .unwrap()
+        };
+        let cached = slow(Duration::from_secs(25), vec![fetched("one", 3_600)]);
+        runtime().block_on(async {
+            let first = tokio::time::timeout(Duration::from_secs(10), cached.token());
+            assert!(first.await.is_err());
+        });
+        runtime().block_on(async { assert_eq!(token(&cached).await, "Bearer one") });
+        assert_eq!(calls(&cached), 2);
     }
 
     #[tokio::test(start_paused = true)]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use tokio::time::Instant;
+use tonic::Code;
 
 use super::Shared;
 use super::buffer::Response;
@@ -32,6 +33,10 @@ const KEEPALIVE: Millis = 30_000;
 /// A stream that lived for so long was a good one: the backoff starts anew.
 const GOOD_STREAM: Duration = Duration::from_secs(10);
 
+/// A stream that lived for so long was not refused when it was opened: a refusal comes before, even
+/// when making the connection has taken all of its time.
+const LET_IN: Duration = Duration::from_secs(60);
+
 /// A stream that is left for good is read for so long at the most, and so long after its last response, to give back
 /// what is on its way: it is leased already.
 const DRAIN: Duration = Duration::from_millis(500);
@@ -44,6 +49,14 @@ enum Purpose {
     Read,
     /// To notice a fatal error while there is no room to read: it asks for a single message, which is held.
     Watch,
+}
+
+/// What became of a stream.
+struct Pulled {
+    end: End,
+    responses: u64,
+    /// Since its first request.
+    lived: Duration,
 }
 
 /// Why a stream is left.
@@ -84,6 +97,8 @@ pub(crate) async fn run(shared: Arc<Shared>, split: Arc<Split>, number: u32) {
     };
     let mut backoff = Backoff::new(BACKOFF);
     let mut trouble = Trouble::default();
+    // The last stream was refused for its credentials.
+    let mut refused = false;
     let mut never_connected_since = Some(Instant::now());
     // Whether this server takes a watching stream for what it is.
     let mut may_watch = true;
@@ -98,13 +113,18 @@ pub(crate) async fn run(shared: Arc<Shared>, split: Arc<Split>, number: u32) {
             }
         };
         let opened = Instant::now();
-        let (end, responses) = stream.pull(purpose).await;
-        let good = responses > 0 || opened.elapsed() >= GOOD_STREAM;
+        let Pulled {
+            end,
+            responses,
+            lived,
+        } = stream.pull(purpose).await;
+        let good = responses > 0 || lived >= GOOD_STREAM;
         if good {
             backoff.reset();
             trouble.over();
             never_connected_since = None;
         }
+        refused &= responses == 0 && lived < LET_IN;
         let subscription = &stream.split.subscription;
         match end {
             End::Closed => return,
@@ -123,6 +143,20 @@ pub(crate) async fn run(shared: Arc<Shared>, split: Arc<Split>, number: u32) {
                 continue;
             }
             End::Failed(error) => {
+                if error.is_renewed() && !refused {
+                    refused = true;
+                    tracing::debug!(%subscription, %error, "will open the stream again with a fresh token");
+                    stream.split.counters.reconnects.add(1);
+                    continue;
+                }
+                let error = match refused && error.is_renewed() {
+                    true => {
+                        let text = error.message().trim_end_matches('.');
+                        let text = format!("{text}; a fresh token was refused as well");
+                        error.with_message(text)
+                    }
+                    false => error,
+                };
                 let too_long = never_connected_since
                     .is_some_and(|since| since.elapsed() >= stream.split.options.connect_limit);
                 if !retry::retryable_stream(error.code()) || too_long {
@@ -216,14 +250,25 @@ impl Stream {
         }
     }
 
-    /// Reads one stream to its end; tells how many responses it had.
-    async fn pull(&mut self, purpose: Purpose) -> (End, u64) {
+    /// Reads one stream to its end.
+    async fn pull(&mut self, purpose: Purpose) -> Pulled {
         let mut responses = 0;
-        let end = self.open(purpose, &mut responses).await;
-        (end.unwrap_or_else(End::Failed), responses)
+        let mut sent = None;
+        let end = self.open(purpose, &mut sent, &mut responses).await;
+        Pulled {
+            end: end.unwrap_or_else(End::Failed),
+            responses,
+            lived: sent.map_or(Duration::ZERO, |sent: Instant| sent.elapsed()),
+        }
     }
 
-    async fn open(&mut self, purpose: Purpose, responses: &mut u64) -> Result<End, Error> {
+    /// `sent` is when the first request was: the wait for a token is no part of a stream's life.
+    async fn open(
+        &mut self,
+        purpose: Purpose,
+        sent: &mut Option<Instant>,
+        responses: &mut u64,
+    ) -> Result<End, Error> {
         let split = Arc::clone(&self.split);
         let _open = split.streams.begin();
         // Whoever closes waits for the streams that are open; this one may have begun just after.
@@ -243,6 +288,7 @@ impl Stream {
             DEFAULT_MAX_MESSAGE,
         )
         .await?;
+        *sent = Some(Instant::now());
         let end = match purpose {
             Purpose::Read => {
                 self.read(&requests, &mut stream, &mut lease, responses)
@@ -385,7 +431,7 @@ impl Stream {
             split.set_exactly_once(properties.exactly_once);
             if split.options.ordering && !properties.ordering {
                 return Err(Error::new(
-                    tonic::Code::FailedPrecondition,
+                    Code::FailedPrecondition,
                     "order per key is wanted, but message ordering is not enabled on the subscription",
                 )
                 .with_resource(split.subscription.as_ref()));

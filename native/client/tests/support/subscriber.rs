@@ -27,11 +27,19 @@ pub const TOPIC: &str = "projects/p/topics/orders";
 pub const SUBSCRIPTION: &str = "projects/p/subscriptions/orders-sub";
 pub const DEADLINE: Duration = Duration::from_secs(30);
 
-/// What the test itself asks of the server goes through Google's generated clients.
-fn server(emulator: &Emulator) -> Channel {
-    Channel::from_shared(format!("http://{}", emulator.address()))
+pub fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
         .unwrap()
-        .connect_lazy()
+}
+
+/// A server whose clock stands still.
+pub fn start(runtime: &Runtime, options: Options) -> Emulator {
+    let emulator = runtime.block_on(Emulator::start(options)).unwrap();
+    emulator.clock().stop();
+    emulator
 }
 
 /// A server with one subscription, and a client of it.
@@ -44,6 +52,8 @@ pub struct Fixture {
     pub clock: Clock,
     /// The subscription's name.
     pub name: String,
+    /// The test's own way to the server.
+    channel: Channel,
     pub runtime: Runtime,
 }
 
@@ -62,27 +72,41 @@ impl Fixture {
 
     /// Both clocks stand still: leases run out and are extended when the test says so.
     pub fn with(options: SubscriberOptions, subscription: pb::Subscription) -> Self {
+        let runtime = runtime();
+        let emulator = start(&runtime, Options::default());
+        let address = emulator.address().to_string();
+        let options_of = ConnectionOptions::emulator(&address).unwrap();
+        let connection = Connection::open(options_of, runtime.handle()).unwrap();
+        let channel = Channel::from_shared(format!("http://{address}")).unwrap();
+        let channel = runtime.block_on(async { channel.connect_lazy() });
+        Self::on(
+            runtime,
+            (emulator, channel),
+            connection,
+            options,
+            subscription,
+        )
+    }
+
+    /// On a server that runs already. What the test itself asks of it goes through Google's
+    /// generated clients, over the channel.
+    pub fn on(
+        runtime: Runtime,
+        (emulator, channel): (Emulator, Channel),
+        connection: Connection,
+        options: SubscriberOptions,
+        subscription: pb::Subscription,
+    ) -> Self {
         let name = match subscription.name.as_str() {
             "" => SUBSCRIPTION.to_owned(),
             name => name.to_owned(),
         };
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .enable_all()
-            .build()
-            .unwrap();
-        let emulator = runtime
-            .block_on(Emulator::start(Options::default()))
-            .unwrap();
-        emulator.clock().stop();
-        let options_of = ConnectionOptions::emulator(&emulator.address().to_string()).unwrap();
-        let connection = Connection::open(options_of, runtime.handle()).unwrap();
         runtime.block_on(async {
             let topic = pb::Topic {
                 name: TOPIC.into(),
                 ..Default::default()
             };
-            PublisherClient::new(server(&emulator))
+            PublisherClient::new(channel.clone())
                 .create_topic(topic)
                 .await
                 .unwrap();
@@ -91,7 +115,7 @@ impl Fixture {
                 topic: TOPIC.into(),
                 ..subscription
             };
-            SubscriberClient::new(server(&emulator))
+            SubscriberClient::new(channel.clone())
                 .create_subscription(subscription)
                 .await
                 .unwrap();
@@ -105,6 +129,7 @@ impl Fixture {
             hands,
             clock,
             name,
+            channel,
             runtime,
         }
     }
@@ -129,7 +154,7 @@ impl Fixture {
             messages,
         };
         self.runtime.block_on(async {
-            PublisherClient::new(server(&self.emulator))
+            PublisherClient::new(self.channel.clone())
                 .publish(request)
                 .await
                 .unwrap();
@@ -235,7 +260,7 @@ impl Fixture {
         let subscription = self.name.clone();
         let request = pb::DeleteSubscriptionRequest { subscription };
         self.runtime.block_on(async {
-            let mut client = SubscriberClient::new(server(&self.emulator));
+            let mut client = SubscriberClient::new(self.channel.clone());
             client.delete_subscription(request).await.unwrap();
         });
     }
@@ -343,7 +368,7 @@ impl Fixture {
             }),
         };
         self.runtime.block_on(async {
-            let mut client = SubscriberClient::new(server(&self.emulator));
+            let mut client = SubscriberClient::new(self.channel.clone());
             client.update_subscription(request).await.unwrap();
         });
     }

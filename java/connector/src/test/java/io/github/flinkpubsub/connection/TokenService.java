@@ -26,7 +26,7 @@ final class TokenService implements AutoCloseable {
 
     private final HttpServer server;
     private final KeyPair key;
-    private final String token;
+    private volatile String token;
     private final AtomicInteger asked = new AtomicInteger();
 
     private TokenService(HttpServer server, KeyPair key, String token) {
@@ -50,7 +50,9 @@ final class TokenService implements AutoCloseable {
                                     StandardCharsets.UTF_8);
                     String answer =
                             service.isSigned(form)
-                                    ? "{\"access_token\":\"" + token + "\",\"expires_in\":3600}"
+                                    ? "{\"access_token\":\""
+                                            + service.token
+                                            + "\",\"expires_in\":3600}"
                                     : "{\"error\":\"invalid_grant\"}";
                     byte[] body = answer.getBytes(StandardCharsets.UTF_8);
                     exchange.sendResponseHeaders(answer.contains("error") ? 400 : 200, body.length);
@@ -77,6 +79,11 @@ final class TokenService implements AutoCloseable {
         } catch (GeneralSecurityException e) {
             return false;
         }
+    }
+
+    /** What it gives from here on. */
+    void issue(String other) {
+        token = other;
     }
 
     /** How often it was asked. */
