@@ -12,12 +12,16 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use bytes::Bytes;
 use key::TestKey;
-use pubsub_client::auth::TokenPatience;
+use pubsub_client::auth::{Demand, HandedTokens, TokenPatience};
+use pubsub_client::connect::Connection;
 use pubsub_client::error::Code;
+use pubsub_client::grpc::{Routing, unary};
 use serde_json::{Value, json};
 use support::tls::{self, call, child, connection, succeeds};
 use support::{Server, soon};
+use tokio::runtime::Handle;
 use web::Web;
 
 const CREDENTIALS: &str = "GOOGLE_APPLICATION_CREDENTIALS";
@@ -203,12 +207,46 @@ async fn a_key_that_is_refused_is_said_at_once_and_not_quoted() {
     assert_eq!(service.asked().len(), 1);
 }
 
+/// A token that is slow to come takes no time from the request that it is for.
+#[tokio::test]
+async fn the_time_of_a_request_begins_when_there_is_a_token() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut tls = tls::Rig::start(directory.path()).await;
+    let tokens = HandedTokens::new();
+    let pairs = tls.pairs();
+    let pairs: Vec<_> = pairs.iter().map(|(k, v)| (*k, v.as_str())).collect();
+    let options = tls::options(&pairs).unwrap();
+    let options = options.with_access_tokens("t", tokens.clone()).unwrap();
+    let connection = Connection::open(options, &Handle::current()).unwrap();
+    let answer = tokio::spawn(async move {
+        let routing = Routing::new("topic", "projects/p/topics/t");
+        let limit = Duration::from_secs(10);
+        unary(&connection, tls::PUBLISH, routing, Bytes::new(), limit).await
+    });
+    while tokens.wait(Duration::ZERO) != Demand::Wanted {
+        tokio::task::yield_now().await;
+    }
+    // Time stands still but for these 25 s; nothing has been sent yet.
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(25)).await;
+    tokio::time::resume();
+    assert!(!answer.is_finished());
+    assert_eq!(tls.server.connections(), 0);
+    tokens.hand("late", Duration::from_secs(3_600)).unwrap();
+    let call = tls.server.call().await;
+    assert_eq!(call.header("authorization"), Some("Bearer late"));
+    assert_eq!(call.header("grpc-timeout"), Some("10000m"));
+    call.answer(b"done");
+    assert_eq!(soon(answer).await.unwrap().unwrap(), "done");
+}
+
 /// The whole test again, in a process with this environment.
 async fn child_with(test: &str, expected: &str, home: &Path, variables: &[(&str, &str)]) {
     let mut child = child(test);
     child
         .env_remove(CREDENTIALS)
         .env_remove("GOOGLE_CLOUD_QUOTA_PROJECT")
+        .env_remove("GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES")
         .env("HOME", home)
         .env(EXPECTED, expected);
     for (name, value) in variables {
@@ -333,40 +371,207 @@ async fn an_account_is_impersonated() {
     assert_eq!(service.asked().len(), 2);
 }
 
+const POOL: &str =
+    "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/k";
+const JWT: &str = "urn:ietf:params:oauth:token-type:jwt";
+
+/// A token service for workloads of elsewhere, and what gives them their own tokens.
+async fn federation() -> Web {
+    Web::start(|asked| match asked.path.as_str() {
+        "/sts" => {
+            let answer = json!({
+                "access_token": "federated", "expires_in": 3600, "token_type": "Bearer",
+                "issued_token_type": "urn:ietf:params:oauth:token-type:access_token",
+            });
+            (200, answer.to_string())
+        }
+        "/subject" => {
+            assert_eq!(asked.headers["x-source"], "s3cret-header");
+            (
+                200,
+                json!({"access": {"x": 1}, "jwt": "s3cret-of-the-url"}).to_string(),
+            )
+        }
+        "/impersonate" => {
+            assert_eq!(asked.headers["authorization"], "Bearer federated");
+            let body: Value = serde_json::from_str(&asked.body).unwrap();
+            assert_eq!(body["scope"], json!([SCOPE]));
+            let answer =
+                json!({"accessToken": "impersonated", "expireTime": "2999-01-01T00:00:00Z"});
+            (200, answer.to_string())
+        }
+        other => panic!("{other}"),
+    })
+    .await
+}
+
+fn external(service: &Web, kind: &str, source: Value) -> Value {
+    json!({
+        "type": "external_account",
+        "audience": POOL,
+        "subject_token_type": kind,
+        "token_url": service.url("/sts"),
+        "credential_source": source,
+    })
+}
+
+/// What the token service was told.
+fn exchanged(asked: &web::Asked) -> [String; 5] {
+    [
+        "grant_type",
+        "audience",
+        "scope",
+        "subject_token_type",
+        "subject_token",
+    ]
+    .map(|name| asked.field(name))
+}
+
 #[tokio::test]
 async fn a_workload_of_elsewhere_is_federated() {
     let test = "a_workload_of_elsewhere_is_federated";
     if is_child().await {
         return;
     }
-    let service = Web::start(|asked| {
-        assert_eq!(asked.path, "/sts");
-        assert_eq!(asked.field("subject_token"), "of-the-cluster");
-        assert_eq!(asked.field("scope"), SCOPE);
-        let answer = json!({
-            "access_token": "federated", "expires_in": 3600, "token_type": "Bearer",
-            "issued_token_type": "urn:ietf:params:oauth:token-type:access_token",
-        });
-        (200, answer.to_string())
-    })
-    .await;
     let directory = tempfile::tempdir().unwrap();
-    let subject = directory.path().join("subject");
-    std::fs::write(&subject, "of-the-cluster").unwrap();
-    let file = directory.path().join("external.json");
-    write(
-        &file,
-        &json!({
-            "type": "external_account",
-            "audience": "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/k",
-            "subject_token_type": "urn:ietf:params:oauth:token-type:jwt",
-            "token_url": service.url("/sts"),
-            "credential_source": {"file": subject},
-        }),
+    let path = |name: &str| directory.path().join(name);
+    std::fs::write(path("subject"), "of-the-cluster").unwrap();
+    std::fs::write(path("subject.json"), r#"{"jwt":"of-the-json"}"#).unwrap();
+    let said = json!({
+        "version": 1, "success": true, "token_type": JWT, "id_token": "of-the-program",
+        "expiration_time": now() + 3_600,
+    });
+    std::fs::write(path("said"), said.to_string()).unwrap();
+    let program = format!("cat {}", path("said").display());
+    let file = path("external.json");
+    let credentials = (CREDENTIALS, file.to_str().unwrap());
+    let exchange = "urn:ietf:params:oauth:grant-type:token-exchange";
+    let json_format = json!({"type": "json", "subject_token_field_name": "jwt"});
+
+    let service = federation().await;
+    for (source, subject) in [
+        (json!({"file": path("subject")}), "of-the-cluster"),
+        (
+            json!({"file": path("subject.json"), "format": json_format}),
+            "of-the-json",
+        ),
+        (
+            json!({
+                "url": service.url("/subject"), "headers": {"X-Source": "s3cret-header"},
+                "format": json_format,
+            }),
+            "s3cret-of-the-url",
+        ),
+        (
+            json!({"executable": {"command": program}}),
+            "of-the-program",
+        ),
+    ] {
+        write(&file, &external(&service, JWT, source));
+        let allowed = ("GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES", "1");
+        let variables = [credentials, allowed];
+        child_with(test, "federated", directory.path(), &variables).await;
+        let asked = service.asked();
+        assert_eq!(
+            exchanged(asked.last().unwrap()),
+            [exchange, POOL, SCOPE, JWT, subject]
+        );
+    }
+    let paths: Vec<_> = service.asked().into_iter().map(|a| a.path).collect();
+    assert_eq!(paths, ["/sts", "/sts", "/subject", "/sts", "/sts"]);
+
+    // As a service account.
+    let service = federation().await;
+    let mut impersonated = external(&service, JWT, json!({"file": path("subject")}));
+    impersonated["service_account_impersonation_url"] = json!(service.url("/impersonate"));
+    write(&file, &impersonated);
+    child_with(test, "impersonated", directory.path(), &[credentials]).await;
+    let asked = service.asked();
+    assert_eq!(asked.len(), 2);
+    let iam = "https://www.googleapis.com/auth/iam";
+    assert_eq!(
+        exchanged(&asked[0]),
+        [exchange, POOL, iam, JWT, "of-the-cluster"]
     );
-    let variables = [(CREDENTIALS, file.to_str().unwrap())];
+
+    // A workload on AWS proves itself with a signed request, which Google makes.
+    let service = federation().await;
+    let kind = "urn:ietf:params:aws:token-type:aws4_request";
+    let source = json!({
+        "environment_id": "aws1",
+        "regional_cred_verification_url": "https://sts.{region}.example?Action=GetCallerIdentity&Version=2011-06-15",
+    });
+    write(&file, &external(&service, kind, source));
+    let variables = [
+        credentials,
+        ("AWS_REGION", "eu-west-1"),
+        ("AWS_ACCESS_KEY_ID", "AKIDTEST"),
+        ("AWS_SECRET_ACCESS_KEY", "s3cret-of-aws"),
+    ];
     child_with(test, "federated", directory.path(), &variables).await;
-    assert_eq!(service.asked().len(), 1);
+    let asked = service.asked();
+    assert_eq!(asked.len(), 1);
+    let [_, audience, scope, said, subject] = exchanged(&asked[0]);
+    assert_eq!([audience, scope, said], [POOL, SCOPE, kind]);
+    let signed = percent_encoding::percent_decode_str(&subject.replace('+', " "))
+        .decode_utf8()
+        .unwrap()
+        .into_owned();
+    assert!(!signed.contains("s3cret-of-aws"));
+    let signed: Value = serde_json::from_str(&signed).unwrap();
+    assert!(
+        signed["url"]
+            .as_str()
+            .unwrap()
+            .starts_with("https://sts.eu-west-1.example/?"),
+        "{signed}"
+    );
+    let headers = signed["headers"].as_array().unwrap();
+    let header = |name: &str| {
+        let found = headers.iter().find(|header| header["key"] == name);
+        found.unwrap()["value"].as_str().unwrap()
+    };
+    assert_eq!(header("x-goog-cloud-target-resource"), POOL);
+    assert!(header("Authorization").starts_with("AWS4-HMAC-SHA256 Credential=AKIDTEST/"));
+}
+
+#[tokio::test]
+async fn why_a_workload_is_not_federated_is_said_without_its_tokens() {
+    let test = "why_a_workload_is_not_federated_is_said_without_its_tokens";
+    let directory = tempfile::tempdir().unwrap();
+    if let Ok(expected) = std::env::var(EXPECTED) {
+        let tls = tls::Rig::start(directory.path()).await;
+        let connection = tls.connection(&[]);
+        let error = soon(call(&connection)).await.unwrap().unwrap_err();
+        assert_eq!(error.code(), Code::Unauthenticated);
+        let text = format!("{error} {error:?}");
+        assert!(error.message().starts_with("no access token: "), "{text}");
+        assert!(text.contains(&expected), "{text}");
+        assert!(!text.contains("s3cret"), "{text}");
+        assert_eq!(tls.server.connections(), 0);
+        return;
+    }
+    let service = federation().await;
+    let file = directory.path().join("external.json");
+    let credentials = (CREDENTIALS, file.to_str().unwrap());
+    let format = json!({"type": "json", "subject_token_field_name": "access"});
+    for (source, why) in [
+        (
+            json!({"executable": {"command": "true"}}),
+            "executables need to be explicitly allowed (set \
+             GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES to '1') to run",
+        ),
+        (
+            json!({
+                "url": service.url("/subject"), "headers": {"X-Source": "s3cret-header"},
+                "format": format,
+            }),
+            "failed to read subject token field `access` as string, body=<…>",
+        ),
+    ] {
+        write(&file, &external(&service, JWT, source));
+        child_with(test, why, directory.path(), &[credentials]).await;
+    }
 }
 
 #[tokio::test]
@@ -398,6 +603,13 @@ async fn a_file_of_default_credentials_that_cannot_be_used_is_named() {
         ),
         (
             Some(r#"{"type":"authorized_user","refresh_token":"SECRET"}"#),
+            "malformed",
+        ),
+        (
+            Some(
+                r#"{"type":"external_account","audience":"a","subject_token_type":"t","token_url":"http://h",
+                 "credential_source":{"certificate":{"use_default_certificate_config":true}}}"#,
+            ),
             "malformed",
         ),
     ] {
