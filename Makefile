@@ -78,6 +78,7 @@ test-connection: native ## run the tests of credentials, TLS, endpoints and perm
 	$(CARGO) test --locked -p pubsub-client --test credentials --test tls --test headers --test secrets --test subscribe_credentials
 	$(CARGO) test --locked -p pubsub-client --lib -- auth:: connect::
 	$(CARGO) test --locked -p pubsub-emulator --test security
+	$(CARGO) test --locked -p pubsub-emulator --lib -- permissions::
 	$(gradle) :connector:integrationTest -Ptests='([.]connection[.]|AccessToken)'
 
 pstest: # the server of Google's Go client; the tests that need it are skipped without Go, except in CI

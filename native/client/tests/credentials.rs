@@ -2,6 +2,8 @@
 
 #[path = "support/key.rs"]
 mod key;
+#[path = "support/logs.rs"]
+mod logs;
 mod support;
 #[path = "support/web.rs"]
 mod web;
@@ -14,6 +16,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use key::TestKey;
+use logs::Logs;
 use pubsub_client::auth::{Demand, HandedTokens, TokenPatience};
 use pubsub_client::connect::Connection;
 use pubsub_client::error::Code;
@@ -260,6 +263,12 @@ async fn is_child() -> bool {
     let Ok(expected) = std::env::var(EXPECTED) else {
         return false;
     };
+    let logs = Logs::default();
+    tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::TRACE)
+        .with_ansi(false)
+        .with_writer(logs.clone())
+        .init();
     let directory = tempfile::tempdir().unwrap();
     let mut tls = tls::Rig::start(directory.path()).await;
     let connection = tls.connection(&[]);
@@ -274,6 +283,13 @@ async fn is_child() -> bool {
     }
     call.answer(b"");
     soon(answer).await.unwrap().unwrap();
+    let texts = format!("{}{connection:?}", logs.text());
+    assert!(texts.contains("TRACE") && texts.contains("h2::"));
+    let bearer = format!("Bearer {expected}");
+    let answered = format!(r#"oken":"{expected}""#);
+    for secret in [&bearer, &answered, "s3cret", "client-secret"] {
+        assert!(!texts.contains(secret), "{secret} in {texts}");
+    }
     true
 }
 
@@ -435,10 +451,10 @@ async fn a_workload_of_elsewhere_is_federated() {
     }
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name);
-    std::fs::write(path("subject"), "of-the-cluster").unwrap();
-    std::fs::write(path("subject.json"), r#"{"jwt":"of-the-json"}"#).unwrap();
+    std::fs::write(path("subject"), "s3cret-of-the-cluster").unwrap();
+    std::fs::write(path("subject.json"), r#"{"jwt":"s3cret-of-the-json"}"#).unwrap();
     let said = json!({
-        "version": 1, "success": true, "token_type": JWT, "id_token": "of-the-program",
+        "version": 1, "success": true, "token_type": JWT, "id_token": "s3cret-of-the-program",
         "expiration_time": now() + 3_600,
     });
     std::fs::write(path("said"), said.to_string()).unwrap();
@@ -450,10 +466,10 @@ async fn a_workload_of_elsewhere_is_federated() {
 
     let service = federation().await;
     for (source, subject) in [
-        (json!({"file": path("subject")}), "of-the-cluster"),
+        (json!({"file": path("subject")}), "s3cret-of-the-cluster"),
         (
             json!({"file": path("subject.json"), "format": json_format}),
-            "of-the-json",
+            "s3cret-of-the-json",
         ),
         (
             json!({
@@ -464,7 +480,7 @@ async fn a_workload_of_elsewhere_is_federated() {
         ),
         (
             json!({"executable": {"command": program}}),
-            "of-the-program",
+            "s3cret-of-the-program",
         ),
     ] {
         write(&file, &external(&service, JWT, source));
@@ -491,7 +507,7 @@ async fn a_workload_of_elsewhere_is_federated() {
     let iam = "https://www.googleapis.com/auth/iam";
     assert_eq!(
         exchanged(&asked[0]),
-        [exchange, POOL, iam, JWT, "of-the-cluster"]
+        [exchange, POOL, iam, JWT, "s3cret-of-the-cluster"]
     );
 
     // A workload on AWS proves itself with a signed request, which Google makes.

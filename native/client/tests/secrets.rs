@@ -2,45 +2,23 @@
 
 #[path = "support/key.rs"]
 mod key;
+#[path = "support/logs.rs"]
+mod logs;
 mod support;
 #[path = "support/web.rs"]
 mod web;
 
-use std::io;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use key::TestKey;
+use logs::Logs;
 use pubsub_client::auth::HandedTokens;
 use pubsub_client::connect::Connection;
 use pubsub_client::error::Code;
 use support::soon;
 use support::tls::{self, call};
 use tokio::runtime::Handle;
-use tracing_subscriber::fmt::MakeWriter;
 use web::Web;
-
-#[derive(Clone, Default)]
-struct Logs(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Logs {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl MakeWriter<'_> for Logs {
-    type Writer = Self;
-
-    fn make_writer(&self) -> Self {
-        self.clone()
-    }
-}
 
 #[tokio::test]
 async fn secrets_are_in_no_text() {
@@ -93,7 +71,7 @@ async fn secrets_are_in_no_text() {
     let error = soon(answer).await.unwrap().unwrap_err();
     texts.push(format!("{error} {error:?} {connection:?}"));
 
-    let logged = String::from_utf8_lossy(&logs.0.lock().unwrap()).into_owned();
+    let logged = logs.text();
     // What is searched is all there.
     for from in ["TRACE", "h2::", "reqwest::", "rustls::"] {
         assert!(logged.contains(from), "nothing of {from}");

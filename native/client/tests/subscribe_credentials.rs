@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use googleapis_tonic_google_pubsub_v1::google::pubsub::v1 as pb;
 use key::TestKey;
+use pubsub_client::admin::{Admin, Position};
 use pubsub_client::connect::{Connection, ConnectionOptions};
 use pubsub_client::error::Code;
 use pubsub_client::subscribe::SubscriberOptions;
@@ -180,4 +181,27 @@ fn without_credentials_a_refusal_is_the_end_at_once() {
         "The request has no bearer token in its authorization header."
     );
     assert_eq!(fixture.counts().stream_reconnects, 0);
+}
+
+#[test]
+fn what_a_seek_to_a_snapshot_needs_is_said() {
+    let rig = Rig::start(&[]);
+    let consume = Role::custom(vec!["pubsub.subscriptions.consume".into()]).unwrap();
+    let permissions = rig.fixture.emulator.control().permissions();
+    permissions.grant(TOKENS[0], vec![consume]);
+    let admin = Admin::new(rig.fixture.connection.clone());
+    let epoch = Position::Time {
+        seconds: 0,
+        nanos: 0,
+    };
+    admin.seek(SUBSCRIPTION, &epoch).unwrap();
+    let snapshot = Position::Snapshot("projects/p/snapshots/shot".into());
+    assert_eq!(
+        admin.seek(SUBSCRIPTION, &snapshot).unwrap_err().to_string(),
+        format!(
+            "PERMISSION_DENIED from Seek on {SUBSCRIPTION}: User not authorized to perform this \
+             action. (the identity of this job needs the permission pubsub.subscriptions.consume, \
+             and pubsub.snapshots.seek to seek to a snapshot)"
+        )
+    );
 }
