@@ -288,6 +288,7 @@ class JobIT {
         server.publish(IN, "a");
         StreamExecutionEnvironment env = environment(1);
         env.enableCheckpointing(3_600_000);
+        env.fromSequence(1, 1).map(new NeverReady()).sinkTo(new DiscardingSink<>());
         read(
                 env,
                 texts().subscriberOptions(
