@@ -142,21 +142,18 @@ pub(crate) async fn run(shared: Arc<Shared>, split: Arc<Split>, number: u32) {
                 may_watch = false;
                 continue;
             }
-            End::Failed(error) => {
-                if error.is_renewed() && !refused {
-                    refused = true;
-                    tracing::debug!(%subscription, %error, "will open the stream again with a fresh token");
-                    stream.split.counters.reconnects.add(1);
-                    continue;
-                }
-                let error = match refused && error.is_renewed() {
-                    true => {
-                        let text = error.message().trim_end_matches('.');
-                        let text = format!("{text}; a fresh token was refused as well");
-                        error.with_message(text)
+            End::Failed(mut error) => {
+                if error.is_renewed() {
+                    if !refused {
+                        refused = true;
+                        tracing::debug!(%subscription, %error, "will open the stream again with a fresh token");
+                        stream.split.counters.reconnects.add(1);
+                        continue;
                     }
-                    false => error,
-                };
+                    let text = error.message().trim_end_matches('.');
+                    let text = format!("{text}; a fresh token was refused as well");
+                    error = error.with_message(text);
+                }
                 let too_long = never_connected_since
                     .is_some_and(|since| since.elapsed() >= stream.split.options.connect_limit);
                 if !retry::retryable_stream(error.code()) || too_long {

@@ -52,17 +52,17 @@ final class NativeProcess {
      * whenever it likes.
      */
     static long polls() {
-        try (Stream<Path> files = Files.list(Paths.get("/proc/self/fd"))) {
-            return files.filter(file -> isA("anon_inode:", file)).count();
-        } catch (IOException e) {
-            throw new IllegalStateException(e);
-        }
+        return descriptors("anon_inode:");
     }
 
     /** Sockets of any kind; clients of tests have some, too. */
     static long sockets() {
+        return descriptors("socket:");
+    }
+
+    private static long descriptors(String kind) {
         try (Stream<Path> files = Files.list(Paths.get("/proc/self/fd"))) {
-            return files.filter(file -> isA("socket:", file)).count();
+            return files.filter(file -> isA(kind, file)).count();
         } catch (IOException e) {
             throw new IllegalStateException(e);
         }
