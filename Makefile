@@ -41,7 +41,7 @@ test: test-rust test-java test-interop test-conformance test-cluster ## run ever
 test-rust: tools ## run the tests of the Rust crates
 	$(CARGO) test --workspace --locked --no-fail-fast
 
-test-java: native ## run the Java tests: units, jobs on Flink 2.2 and 1.20 against the embedded server, some on 2.3, 2.0 and other Javas
+test-java: native ## run the Java tests: units, jobs on Flink 2.3 and 1.20 against the embedded server, some on 2.2, 2.0 and other Javas
 	$(gradle) --continue test :connector:libraryTest :connector:logTest integrationTest flink1Test -x :interop-java:integrationTest -x :cluster:integrationTest
 	@if python3 -m pip --version >/dev/null 2>&1; then \
 		tests/java/runtime 11 21 25; \
@@ -55,7 +55,7 @@ test-java: native ## run the Java tests: units, jobs on Flink 2.2 and 1.20 again
 soak: native ## run the tests with faults in their long form: a million messages, hundreds of faults
 	$(gradle) :connector:soak
 
-test-sql: native ## run the tests of the SQL connector, on Flink 2 and 1.20
+test-sql: native ## run the tests of the SQL connector, on Flink 2.3 and 1.20
 	$(gradle) --continue :connector:unitTest :connector:integrationTest :connector:flink1Test '-Ptests=flinkpubsub[.]table[.]'
 
 test-interop: native pstest ## run the tests against clients and servers of others

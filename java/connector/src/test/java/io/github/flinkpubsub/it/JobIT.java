@@ -24,25 +24,18 @@ import io.github.flinkpubsub.source.OrderingMode;
 import io.github.flinkpubsub.source.PubSubSource;
 import io.github.flinkpubsub.source.PubSubSourceBuilder;
 import io.github.flinkpubsub.source.PubSubSubscriberOptions;
-import io.github.flinkpubsub.testing.PubSubEmulator;
 
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
 import org.apache.flink.api.common.serialization.SimpleStringSchema;
 import org.apache.flink.api.common.typeinfo.Types;
-import org.apache.flink.configuration.Configuration;
-import org.apache.flink.configuration.RestartStrategyOptions;
-import org.apache.flink.core.execution.JobClient;
-import org.apache.flink.core.execution.SavepointFormatType;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink;
 import org.apache.flink.util.ExceptionUtils;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 import java.io.IOException;
 import java.net.InetAddress;
@@ -57,66 +50,31 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /** Jobs on a MiniCluster against the embedded server. */
 @Tag("integration")
 @Timeout(value = 2, unit = TimeUnit.MINUTES)
-class JobIT {
+class JobIT extends JobTest {
 
     private static final String IN = "projects/p/topics/input";
     private static final String IN_SUB = "projects/p/subscriptions/input-sub";
     private static final String OUT = "projects/p/topics/output";
     private static final String OUT_SUB = "projects/p/subscriptions/output-sub";
-    private static final long TIMEOUT_MILLIS = 60_000;
-
-    private PubSubEmulator server;
-
-    @TempDir private Path savepoints;
 
     @BeforeEach
-    void startServer() throws Exception {
-        server = PubSubEmulator.start();
+    void createTopics() {
         server.createTopic(IN);
         server.createTopic(OUT);
         server.createSubscription(IN_SUB, IN);
         server.createSubscription(OUT_SUB, OUT);
     }
 
-    @AfterEach
-    void stopServer() {
-        server.close();
-    }
-
-    private static StreamExecutionEnvironment environment(int parallelism) {
-        return environment(parallelism, 0);
-    }
-
-    private static StreamExecutionEnvironment environment(int parallelism, int restarts) {
-        Configuration configuration = new Configuration();
-        configuration.set(RestartStrategyOptions.RESTART_STRATEGY, "fixed-delay");
-        configuration.set(RestartStrategyOptions.RESTART_STRATEGY_FIXED_DELAY_ATTEMPTS, restarts);
-        configuration.set(RestartStrategyOptions.RESTART_STRATEGY_FIXED_DELAY_DELAY, Duration.ZERO);
-        StreamExecutionEnvironment env =
-                StreamExecutionEnvironment.createLocalEnvironment(parallelism, configuration);
-        env.enableCheckpointing(200);
-        return env;
-    }
-
     private PubSubSourceBuilder<String> texts() {
-        return PubSubSource.<String>builder()
-                .subscription(SubscriptionDestination.parse(IN_SUB))
-                .deserializer(new SimpleStringSchema())
-                .emulatorEndpoint(server.endpoint());
-    }
-
-    private static List<String> numbered(int count) {
-        return IntStream.range(0, count).mapToObj(i -> "m" + i).collect(Collectors.toList());
+        return texts(IN_SUB);
     }
 
     private static List<String> payloads(List<PubsubMessage> messages) {
@@ -126,14 +84,10 @@ class JobIT {
                 .collect(Collectors.toList());
     }
 
-    private static List<String> sorted(List<String> texts) {
-        return texts.stream().sorted().collect(Collectors.toList());
-    }
-
     @Test
     @Tag("smoke")
     void copiesEverythingAndAcknowledgesIt() throws Exception {
-        List<String> texts = numbered(5_000);
+        List<String> texts = numbered(0, 5_000);
         for (int from = 0; from < texts.size(); from += 1_000) {
             server.publish(IN, texts.subList(from, from + 1_000).toArray(new String[0]));
         }
@@ -156,9 +110,9 @@ class JobIT {
                                                 .build())
                                 .emulatorEndpoint(server.endpoint())
                                 .build());
-        JobClient job = env.executeAsync();
+        job = env.executeAsync();
         List<PubsubMessage> out = server.receive(OUT_SUB, texts.size(), TIMEOUT_MILLIS);
-        stop(job);
+        stop();
 
         assertThat(payloads(out)).isEqualTo(sorted(texts));
         for (PubsubMessage message : out) {
@@ -231,7 +185,7 @@ class JobIT {
     void aMissingTopicIsCreated() throws Exception {
         String created = "projects/p/topics/created";
         StreamExecutionEnvironment env = environment(2);
-        env.fromData(numbered(100))
+        env.fromData(numbered(0, 100))
                 .sinkTo(
                         sink(
                                 s ->
@@ -257,7 +211,7 @@ class JobIT {
                                 .setTime(Timestamp.newBuilder())
                                 .build());
         assertThat(payloads(server.receive(sub, 100, TIMEOUT_MILLIS)))
-                .isEqualTo(sorted(numbered(100)));
+                .isEqualTo(sorted(numbered(0, 100)));
     }
 
     @Test
@@ -332,10 +286,10 @@ class JobIT {
                         "in")
                 .map(number -> "n" + number)
                 .sinkTo(sink(s -> s));
-        JobClient job = env.executeAsync();
+        job = env.executeAsync();
         assertThat(payloads(server.receive(OUT_SUB, 2, TIMEOUT_MILLIS)))
                 .containsExactly("n1", "n2");
-        stop(job);
+        stop();
         assertThat(server.pull(IN_SUB, 10)).isEmpty();
     }
 
@@ -362,15 +316,15 @@ class JobIT {
     @Test
     @Tag("smoke")
     void afterAFailureNothingIsLost() throws Exception {
-        List<String> texts = numbered(2_000);
+        List<String> texts = numbered(0, 2_000);
         server.publish(IN, texts.subList(0, 1_000).toArray(new String[0]));
         server.publish(IN, texts.subList(1_000, 2_000).toArray(new String[0]));
         FailOnce.failed.set(false);
-        StreamExecutionEnvironment env = environment(1, 1);
+        StreamExecutionEnvironment env = environment(1, restarts(1));
         env.fromSource(texts().build(), WatermarkStrategy.noWatermarks(), "in")
                 .map(new FailOnce("m1500"))
                 .sinkTo(sink(s -> s));
-        JobClient job = env.executeAsync();
+        job = env.executeAsync();
         Set<String> distinct = new TreeSet<>();
         while (distinct.size() < texts.size()) {
             server.receive(OUT_SUB, 1, TIMEOUT_MILLIS)
@@ -378,7 +332,7 @@ class JobIT {
             server.pull(OUT_SUB, 1_000)
                     .forEach(message -> distinct.add(message.getData().toStringUtf8()));
         }
-        stop(job);
+        stop();
         assertThat(FailOnce.failed).isTrue();
         assertThat(new ArrayList<>(distinct)).isEqualTo(sorted(texts));
         assertThat(server.pull(IN_SUB, 1_000)).isEmpty();
@@ -406,9 +360,9 @@ class JobIT {
                         WatermarkStrategy.noWatermarks(),
                         "in")
                 .sinkTo(sink(s -> s.serializer(new WithTimestamp())));
-        JobClient job = env.executeAsync();
+        job = env.executeAsync();
         String described = payloads(server.receive(OUT_SUB, 1, TIMEOUT_MILLIS)).get(0);
-        stop(job);
+        stop();
         assertThat(described)
                 .startsWith(
                         "1714972089123|[0, -1, 120]|{emoji 😀=é😀, nul=a\u0000b,"
@@ -436,10 +390,10 @@ class JobIT {
                         WatermarkStrategy.noWatermarks(),
                         "in")
                 .sinkTo(sink(s -> s));
-        JobClient job = env.executeAsync();
+        job = env.executeAsync();
         assertThat(payloads(server.receive(OUT_SUB, 4, TIMEOUT_MILLIS)))
                 .containsExactly("1", "2", "3", "a");
-        stop(job);
+        stop();
         assertThat(server.pull(IN_SUB, 10)).isEmpty();
     }
 
@@ -465,7 +419,7 @@ class JobIT {
         String otherSub = "projects/p/subscriptions/other-sub";
         server.createTopic(other);
         server.createSubscription(otherSub, other);
-        List<String> texts = numbered(3_000);
+        List<String> texts = numbered(0, 3_000);
         StreamExecutionEnvironment env = environment(2);
         env.fromData(texts)
                 .sinkTo(
@@ -562,7 +516,7 @@ class JobIT {
                         "in")
                 .sinkTo(new CollectingSink());
         CollectingSink.records.clear();
-        JobClient job = env.executeAsync();
+        job = env.executeAsync();
         CollectingSink.await(1_000, TIMEOUT_MILLIS);
         // Acks come with checkpoints, which complete although one subtask has ended.
         long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(TIMEOUT_MILLIS);
@@ -571,6 +525,7 @@ class JobIT {
             Thread.onSpinWait();
         }
         job.cancel().get(1, TimeUnit.MINUTES);
+        job = null;
         int[] last = {-1, -1, -1, -1, -1, -1, -1};
         for (String record : CollectingSink.records) {
             int number = Integer.parseInt(record);
@@ -588,9 +543,10 @@ class JobIT {
             StreamExecutionEnvironment env = environment(2);
             env.fromSource(texts().build(), WatermarkStrategy.noWatermarks(), "in")
                     .sinkTo(sink(s -> s));
-            JobClient job = env.executeAsync();
+            job = env.executeAsync();
             server.receive(OUT_SUB, 1, TIMEOUT_MILLIS);
             job.cancel().get(1, TimeUnit.MINUTES);
+            job = null;
             awaitNoThread("pubsub-writer-");
             awaitThreads("pubsub-native", before);
         }
@@ -628,25 +584,5 @@ class JobIT {
                 .subscription(SubscriptionDestination.parse(IN_SUB))
                 .deserializer(new Numbers())
                 .emulatorEndpoint(server.endpoint());
-    }
-
-    /** Stops a job; a subtask that is still starting, or just ending, is waited for. */
-    private void stop(JobClient job) throws Exception {
-        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(TIMEOUT_MILLIS);
-        while (true) {
-            try {
-                job.stopWithSavepoint(false, savepoints.toString(), SavepointFormatType.CANONICAL)
-                        .get(1, TimeUnit.MINUTES);
-                break;
-            } catch (ExecutionException e) {
-                boolean notYet =
-                        ExceptionUtils.stringifyException(e)
-                                .contains("Not all required tasks are currently running");
-                if (!notYet || System.nanoTime() > deadline) {
-                    throw e;
-                }
-            }
-        }
-        job.getJobExecutionResult().get(1, TimeUnit.MINUTES);
     }
 }

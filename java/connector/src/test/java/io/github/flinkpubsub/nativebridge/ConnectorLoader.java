@@ -2,6 +2,7 @@ package io.github.flinkpubsub.nativebridge;
 
 import org.apache.flink.shaded.asm9.org.objectweb.asm.ClassReader;
 import org.apache.flink.shaded.asm9.org.objectweb.asm.ClassWriter;
+import org.apache.flink.shaded.asm9.org.objectweb.asm.Opcodes;
 import org.apache.flink.shaded.asm9.org.objectweb.asm.commons.ClassRemapper;
 import org.apache.flink.shaded.asm9.org.objectweb.asm.commons.Remapper;
 
@@ -91,7 +92,7 @@ final class ConnectorLoader extends ClassLoader {
     private byte[] moved(InputStream in) throws IOException {
         ClassWriter writer = new ClassWriter(0);
         Remapper remapper =
-                new Remapper() {
+                new Remapper(Opcodes.ASM9) {
                     @Override
                     public String map(String name) {
                         return move(name);
