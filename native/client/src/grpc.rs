@@ -23,6 +23,7 @@ use tonic::transport::Channel;
 use tower::{Service as _, ServiceExt as _};
 
 pub use self::deframe::{Deframer, WireMessage};
+pub(crate) use self::message::Backlog;
 pub use self::message::Message;
 pub(crate) use self::status::transport_error;
 use crate::connect::Connection;

@@ -37,7 +37,7 @@ use self::buffers::Buffers;
 use self::driver::{Command, Names};
 pub use self::options::{MAX_REQUEST_BYTES, MAX_REQUEST_MESSAGES, PublisherOptions, TopicSettings};
 use self::signals::Signals;
-pub use self::signals::{Event, Failure, PublisherState};
+pub use self::signals::{Event, Failure, PublisherState, Target};
 use self::transport::{Service, Transport};
 use crate::connect::{Connection, Windows};
 use crate::error::Error;
@@ -59,6 +59,8 @@ pub struct InFlight {
     pub messages: u64,
     /// The same in encoded bytes.
     pub bytes: u64,
+    /// See [`PublisherState::unwritten_bytes`].
+    pub unwritten: u64,
 }
 
 /// Publishes to any number of topics.
@@ -167,6 +169,7 @@ impl Publisher {
         Ok(InFlight {
             messages: state.in_flight_messages,
             bytes: state.in_flight_bytes,
+            unwritten: state.unwritten_bytes,
         })
     }
 
@@ -181,9 +184,9 @@ impl Publisher {
         Ok(())
     }
 
-    /// Sets how much may be in flight, in messages and bytes, for [`Publisher::await_event`] to end;
-    /// `None` waits for failures alone.
-    pub fn set_target(&self, target: Option<(u64, u64)>) {
+    /// Sets how much may be in flight for [`Publisher::await_event`] to end; `None` waits for failures
+    /// alone.
+    pub fn set_target(&self, target: Option<Target>) {
         self.signals.set_target(target);
     }
 

@@ -11,7 +11,7 @@ use flate2::read::GzDecoder;
 use googleapis_tonic_google_pubsub_v1::google::pubsub::v1 as pb;
 use prost::Message as _;
 use pubsub_client::error::Code;
-use pubsub_client::publish::{Event, Publisher, PublisherOptions, TopicSettings};
+use pubsub_client::publish::{Event, Publisher, PublisherOptions, Target, TopicSettings};
 use pubsub_client::retry::BackoffPolicy;
 use support::{Call, SOON, Server, soon};
 
@@ -86,7 +86,7 @@ async fn event(publisher: &Arc<Publisher>) -> Event {
 /// Waits until nothing is in flight.
 async fn flushed(publisher: &Arc<Publisher>) {
     publisher.flush().unwrap();
-    publisher.set_target(Some((0, 0)));
+    publisher.set_target(Some(Target::in_flight(0, 0)));
     let event = event(publisher).await;
     assert!(event.target_reached, "{event:?} {:?}", publisher.state());
 }
@@ -366,7 +366,7 @@ async fn one_refused_message_of_a_hundred_is_found() {
         .collect();
     append(&publisher, &messages);
     publisher.flush().unwrap();
-    publisher.set_target(Some((1, u64::MAX)));
+    publisher.set_target(Some(Target::in_flight(1, u64::MAX)));
     while !event(&publisher).await.target_reached {}
     let failure = publisher.take_failure().unwrap();
     let refused = pb::PublishRequest::decode(failure.message.unwrap()).unwrap();
@@ -670,6 +670,39 @@ async fn many_requests_are_under_way_at_once_and_one_per_key() {
             .is_none()
     );
     assert_eq!(publisher.state().requests_in_flight, 21);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_connection_has_not_taken_is_told_until_it_is_written_or_its_attempt_is_over() {
+    let mut server = Server::start().await;
+    let publisher = open(&server, options());
+    // More than the server lets a stream send unread.
+    let large = || message("", "x".repeat(3 << 20));
+    append(&publisher, &[large()]);
+    let mut call = server.call().await;
+    let state = publisher.state();
+    assert_eq!(state.unwritten_bytes, state.in_flight_bytes);
+    assert!(state.unwritten_bytes > 3 << 20);
+    publisher.set_target(Some(Target {
+        unwritten: 0,
+        ..Target::in_flight(u64::MAX, u64::MAX)
+    }));
+    assert!(call.request().await.len() > 3 << 20);
+    assert!(event(&publisher).await.target_reached);
+    let state = publisher.state();
+    assert_eq!((state.unwritten_bytes, state.in_flight_messages), (0, 1));
+
+    append(&publisher, &[large()]);
+    let call = server.call().await;
+    assert!(publisher.state().unwritten_bytes > 3 << 20);
+    call.refuse(Code::PermissionDenied, "no");
+    assert!(event(&publisher).await.failure);
+    soon(async {
+        while publisher.state().unwritten_bytes > 0 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

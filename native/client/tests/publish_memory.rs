@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use googleapis_tonic_google_pubsub_v1::google::pubsub::v1 as pb;
 use prost::Message as _;
-use pubsub_client::publish::{Publisher, PublisherOptions};
+use pubsub_client::publish::{Publisher, PublisherOptions, Target};
 use support::{SOON, Server};
 
 /// Messages of each half.
@@ -57,12 +57,12 @@ fn publish(publisher: &Publisher, topics: u64, range: std::ops::Range<u64>) {
             .append(buffer.freeze(), &index, count, Duration::ZERO)
             .unwrap();
         if in_flight.messages > 20_000 {
-            publisher.set_target(Some((10_000, u64::MAX)));
+            publisher.set_target(Some(Target::in_flight(10_000, u64::MAX)));
             assert!(publisher.await_event(SOON).target_reached);
         }
     }
     publisher.flush().unwrap();
-    publisher.set_target(Some((0, 0)));
+    publisher.set_target(Some(Target::in_flight(0, 0)));
     let event = publisher.await_event(SOON);
     assert!(event.target_reached, "{event:?} {:?}", publisher.state());
 }

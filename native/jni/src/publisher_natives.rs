@@ -7,7 +7,7 @@ use jni::sys::{jint, jlong};
 use jni::{Env, EnvUnowned};
 use pubsub_client::connect::Connection;
 use pubsub_client::error::Error;
-use pubsub_client::publish::{Publisher, PublisherOptions};
+use pubsub_client::publish::{Publisher, PublisherOptions, Target};
 
 use crate::arrays;
 use crate::entry::{Failure, enter, millis, options, text};
@@ -26,7 +26,7 @@ pub(crate) fn natives() -> [Native; 9] {
         native!("topic", "(J[B)I", topic),
         native!("append", "(J[BI[IIJ[J)V", append),
         native!("flush", "(J)V", flush),
-        native!("target", "(JJJ)V", target),
+        native!("target", "(JJJJ)V", target),
         native!("await", "(JJ)I", await_event),
         native!("state", "(J[J)V", state),
         native!("takeFailure", "(J)[B", take_failure),
@@ -105,7 +105,11 @@ extern "system" fn append<'l>(
         arrays::copy(env, &data, &mut block)?;
         let age = Duration::from_nanos(u64::try_from(age_nanos).unwrap_or_default());
         let in_flight = publisher.append(block.freeze(), &numbers, count, age)?;
-        let in_flight = [in_flight.messages as jlong, in_flight.bytes as jlong];
+        let in_flight = [
+            in_flight.messages as jlong,
+            in_flight.bytes as jlong,
+            in_flight.unwritten as jlong,
+        ];
         Ok(out.set_region(env, 0, &in_flight)?)
     })
 }
@@ -120,10 +124,18 @@ extern "system" fn target<'l>(
     handle: jlong,
     messages: jlong,
     bytes: jlong,
+    unwritten: jlong,
 ) {
     enter(env, |_| {
-        let target = u64::try_from(messages).ok().zip(u64::try_from(bytes).ok());
-        PUBLISHERS.get(handle)?.set_target(target);
+        let amount = |number: jlong| u64::try_from(number).ok();
+        let target = || {
+            Some(Target {
+                messages: amount(messages)?,
+                bytes: amount(bytes)?,
+                unwritten: amount(unwritten)?,
+            })
+        };
+        PUBLISHERS.get(handle)?.set_target(target());
         Ok(())
     })
 }

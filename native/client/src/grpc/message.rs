@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::{BufMut, Bytes, BytesMut};
@@ -15,12 +17,24 @@ use super::deframe::PREFIX;
 /// than a frame of its own.
 const JOIN: usize = 4096;
 
+/// Is told what waits for the connection.
+///
+/// It is called within the connection's locks, so it must not wait, nor use the connection.
+pub(crate) trait Backlog: fmt::Debug + Send + Sync {
+    /// So many bytes of an attempt wait.
+    fn waits(&self, bytes: usize);
+
+    /// So many of them were written, or the attempt is over.
+    fn waits_no_more(&self, bytes: usize);
+}
+
 /// One encoded request, in slices. A clone shares them.
 #[derive(Debug, Clone, Default)]
 pub struct Message {
     slices: Vec<Bytes>,
     len: usize,
     gzip: bool,
+    backlog: Option<Arc<dyn Backlog>>,
 }
 
 impl Message {
@@ -51,6 +65,14 @@ impl Message {
         self.gzip
     }
 
+    /// Each attempt to send it tells of its slices, but for one that is copied.
+    pub(crate) fn told_to(self, backlog: Arc<dyn Backlog>) -> Self {
+        Self {
+            backlog: Some(backlog),
+            ..self
+        }
+    }
+
     /// The frames of a request body: the first holds the prefix.
     fn frames(self) -> VecDeque<Bytes> {
         let mut frames = VecDeque::with_capacity(self.slices.len() + 1);
@@ -64,7 +86,10 @@ impl Message {
         first.put_u32(self.len as u32);
         first.put_slice(&joined);
         frames.push_back(first.freeze());
-        frames.extend(slices);
+        match self.backlog {
+            None => frames.extend(slices),
+            Some(backlog) => frames.extend(slices.map(|slice| Waiting::begin(slice, &backlog))),
+        }
         frames
     }
 }
@@ -76,6 +101,7 @@ impl From<Vec<Bytes>> for Message {
             len: slices.iter().map(Bytes::len).sum(),
             slices,
             gzip: false,
+            backlog: None,
         }
     }
 }
@@ -89,6 +115,32 @@ impl From<Bytes> for Message {
 impl From<Vec<u8>> for Message {
     fn from(slice: Vec<u8>) -> Self {
         Bytes::from(slice).into()
+    }
+}
+
+/// A slice that waits for the connection, which drops what it has written.
+struct Waiting {
+    slice: Bytes,
+    backlog: Arc<dyn Backlog>,
+}
+
+impl Waiting {
+    fn begin(slice: Bytes, backlog: &Arc<dyn Backlog>) -> Bytes {
+        backlog.waits(slice.len());
+        let backlog = Arc::clone(backlog);
+        Bytes::from_owner(Self { slice, backlog })
+    }
+}
+
+impl AsRef<[u8]> for Waiting {
+    fn as_ref(&self) -> &[u8] {
+        &self.slice
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.backlog.waits_no_more(self.slice.len());
     }
 }
 
@@ -173,6 +225,7 @@ impl Body for StreamBody {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[test]
     fn the_prefix_joins_a_small_first_slice_and_nothing_else_is_copied() {
@@ -191,6 +244,41 @@ mod tests {
         let frames = Message::from(large).frames();
         assert_eq!(&frames[0][..], [0, 0, 0, 0x10, 0x01]);
         assert_eq!(frames[1].as_ptr(), at);
+    }
+
+    #[derive(Debug, Default)]
+    struct Count(AtomicUsize);
+
+    impl Backlog for Count {
+        fn waits(&self, bytes: usize) {
+            self.0.fetch_add(bytes, Ordering::Relaxed);
+        }
+
+        fn waits_no_more(&self, bytes: usize) {
+            self.0.fetch_sub(bytes, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn slices_wait_until_the_last_part_of_them_is_dropped() {
+        let count = Arc::new(Count::default());
+        let waiting = || count.0.load(Ordering::Relaxed);
+        let slices = [b"header".to_vec(), vec![1; 10], vec![2; 20]];
+        let message = Message::from(slices.map(Bytes::from).to_vec()).told_to(count.clone());
+        assert_eq!(waiting(), 0);
+        let mut frames = message.clone().frames();
+        assert_eq!(waiting(), 30);
+        assert_eq!(&frames[2][..], [2; 20]);
+        let mut last = frames.pop_back().unwrap();
+        let part = last.split_to(5);
+        drop(last);
+        assert_eq!(waiting(), 30);
+        drop(part);
+        assert_eq!(waiting(), 10);
+        let again = message.frames();
+        assert_eq!(waiting(), 40);
+        drop((frames, again));
+        assert_eq!(waiting(), 0);
     }
 
     #[test]

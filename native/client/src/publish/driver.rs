@@ -84,9 +84,12 @@ async fn drive<T: Transport>(
         let now = Instant::now();
         while let Some(action) = core.next(now) {
             calls.push(match action {
-                Action::Publish(flight) => {
-                    Box::pin(publish(transport.clone(), flight, compression))
-                }
+                Action::Publish(flight) => Box::pin(publish(
+                    transport.clone(),
+                    flight,
+                    compression,
+                    signals.clone(),
+                )),
                 Action::Create(topic) => {
                     let name = name(&names, topic);
                     Box::pin(create(transport.clone(), topic, name, settings.clone()))
@@ -158,13 +161,14 @@ async fn publish<T: Transport>(
     transport: Arc<T>,
     mut flight: Box<Flight>,
     compression: Option<usize>,
+    signals: Arc<Signals>,
 ) -> Answer {
     if compression.is_some_and(|threshold| flight.message.len() >= threshold)
         && let Err(e) = compress(&mut flight).await
     {
         return Answer::Published(flight, Err(e));
     }
-    let request = flight.message.clone();
+    let request = flight.message.clone().told_to(signals);
     let messages = flight.batch.count();
     let result = transport
         .publish(&flight.name, request, messages, flight.timeout)

@@ -126,11 +126,12 @@ async fn what_is_flushed_is_confirmed_and_the_target_is_told_once() {
         in_flight,
         InFlight {
             messages: 2,
-            bytes: 10
+            bytes: 10,
+            unwritten: 0,
         }
     );
     publisher.flush().unwrap();
-    publisher.set_target(Some((0, 0)));
+    publisher.set_target(Some(Target::in_flight(0, 0)));
     let reached = event(&publisher).await;
     assert!(reached.target_reached && !reached.failure);
     assert_eq!(memory.confirmed(), ["a", "b"]);
@@ -155,11 +156,11 @@ async fn a_batch_waits_for_its_delay_counted_from_the_record() {
     ] {
         let memory = Memory::default();
         let publisher = open(&memory, PublisherOptions::default());
-        publisher.set_target(Some((0, 0)));
+        publisher.set_target(Some(Target::in_flight(0, 0)));
         assert!(event(&publisher).await.target_reached);
         let start = Instant::now();
         append_aged(&publisher, &["a"], age).unwrap();
-        publisher.set_target(Some((0, 0)));
+        publisher.set_target(Some(Target::in_flight(0, 0)));
         assert!(event(&publisher).await.target_reached);
         assert_eq!(memory.requests()[0].0 - start, wait);
     }
@@ -190,7 +191,7 @@ async fn at_the_limit_of_what_is_in_flight_nothing_waits_for_a_batch() {
         tokio::time::sleep(SOON).await;
         assert_eq!(memory.requests().len(), 0);
         append(&publisher, &["c"]).unwrap();
-        publisher.set_target(Some((0, 0)));
+        publisher.set_target(Some(Target::in_flight(0, 0)));
         assert!(event(&publisher).await.target_reached);
         assert_eq!(memory.confirmed(), ["a", "b", "c"]);
     }
@@ -229,7 +230,7 @@ async fn a_refused_message_is_handed_over_and_its_neighbours_are_published() {
     let publisher = open(&memory, options);
     append(&publisher, &["a", "b", "c"]).unwrap();
     assert!(event(&publisher).await.failure);
-    publisher.set_target(Some((1, u64::MAX)));
+    publisher.set_target(Some(Target::in_flight(1, u64::MAX)));
     assert!(event(&publisher).await.target_reached);
     let mut confirmed = memory.confirmed();
     confirmed.sort();
@@ -258,7 +259,7 @@ async fn a_missing_topic_is_created_with_its_settings() {
     };
     let publisher = open(&memory, options);
     append(&publisher, &["a"]).unwrap();
-    publisher.set_target(Some((0, 0)));
+    publisher.set_target(Some(Target::in_flight(0, 0)));
     assert!(event(&publisher).await.target_reached);
     assert_eq!(memory.confirmed(), ["a"]);
     assert_eq!(
@@ -280,7 +281,7 @@ async fn requests_above_the_threshold_are_compressed_once() {
     for payload in [large.as_str(), "small"] {
         append(&publisher, &[payload]).unwrap();
         publisher.flush().unwrap();
-        publisher.set_target(Some((0, 0)));
+        publisher.set_target(Some(Target::in_flight(0, 0)));
         // Compressing is done by a thread of its own, which the paused clock does not wait for.
         while !publisher.await_event(Duration::ZERO).target_reached {
             tokio::task::yield_now().await;
@@ -431,7 +432,7 @@ fn a_watcher_is_woken_by_a_failure_the_target_and_the_end() {
         })
     };
     append(&publisher, &["a"]).unwrap();
-    publisher.set_target(Some((0, 0)));
+    publisher.set_target(Some(Target::in_flight(0, 0)));
     assert_eq!(received.recv_timeout(SOON).unwrap().bits(), 2);
     append(&publisher, &["b"]).unwrap();
     assert_eq!(received.recv_timeout(SOON).unwrap().bits(), 1);

@@ -8,6 +8,7 @@ use bytes::{BufMut, Bytes};
 
 use super::core::{Outcome, Terminal};
 use crate::error::{Code, Error};
+use crate::grpc::Backlog;
 
 /// [`Event::bits`]: a failure is there to be taken.
 const FAILURE: i32 = 1;
@@ -60,11 +61,13 @@ pub struct PublisherState {
     pub active_topics: u64,
     /// Requests without an answer.
     pub requests_in_flight: u64,
+    /// Encoded bytes of these requests that are not written to the connection yet.
+    pub unwritten_bytes: u64,
 }
 
 impl PublisherState {
     /// The figures in the order in which they cross the boundary.
-    pub fn to_array(self) -> [u64; 10] {
+    pub fn to_array(self) -> [u64; 11] {
         [
             self.in_flight_messages,
             self.in_flight_bytes,
@@ -76,7 +79,31 @@ impl PublisherState {
             self.topics_created,
             self.active_topics,
             self.requests_in_flight,
+            self.unwritten_bytes,
         ]
+    }
+}
+
+/// How little is to be in flight for a watcher to be woken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Target {
+    /// See [`PublisherState::in_flight_messages`].
+    pub messages: u64,
+    /// See [`PublisherState::in_flight_bytes`].
+    pub bytes: u64,
+    /// See [`PublisherState::unwritten_bytes`]; of no account once nothing is in flight, as a server may
+    /// answer what it has not read.
+    pub unwritten: u64,
+}
+
+impl Target {
+    /// Whatever is written of it.
+    pub fn in_flight(messages: u64, bytes: u64) -> Self {
+        Self {
+            messages,
+            bytes,
+            unwritten: u64::MAX,
+        }
     }
 }
 
@@ -124,7 +151,7 @@ struct Inner {
     /// A failure has come since a watcher was last told.
     fresh: bool,
     terminal: Option<Error>,
-    target: Option<(u64, u64)>,
+    target: Option<Target>,
     closed: bool,
     /// The driver has ended.
     ended: bool,
@@ -132,8 +159,11 @@ struct Inner {
 
 impl Inner {
     fn target_reached(&self) -> bool {
-        self.target.is_some_and(|(messages, bytes)| {
-            self.state.in_flight_messages <= messages && self.state.in_flight_bytes <= bytes
+        self.target.is_some_and(|target| {
+            let state = &self.state;
+            state.in_flight_messages <= target.messages
+                && state.in_flight_bytes <= target.bytes
+                && (state.unwritten_bytes <= target.unwritten || state.in_flight_messages == 0)
         })
     }
 
@@ -240,7 +270,7 @@ impl Signals {
     }
 
     /// Sets or removes the target.
-    pub(super) fn set_target(&self, target: Option<(u64, u64)>) {
+    pub(super) fn set_target(&self, target: Option<Target>) {
         let mut inner = self.lock();
         inner.target = target;
         if inner.target_reached() {
@@ -310,6 +340,20 @@ impl Signals {
     }
 }
 
+impl Backlog for Signals {
+    fn waits(&self, bytes: usize) {
+        self.lock().state.unwritten_bytes += bytes as u64;
+    }
+
+    fn waits_no_more(&self, bytes: usize) {
+        let mut inner = self.lock();
+        inner.state.unwritten_bytes -= bytes as u64;
+        if inner.target_reached() {
+            self.changed.notify_all();
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -343,7 +387,7 @@ mod tests {
     fn a_refused_message_is_in_flight_until_it_is_taken() {
         let signals = Signals::default();
         signals.accept(2, 10).unwrap();
-        signals.set_target(Some((0, u64::MAX)));
+        signals.set_target(Some(Target::in_flight(0, u64::MAX)));
         signals.apply(rejected(b"abcd"), 0, 1, 0);
         let failure = Event {
             failure: true,
@@ -380,7 +424,7 @@ mod tests {
         assert_eq!(signals.wait(Duration::ZERO), reached);
         assert_eq!(signals.wait(Duration::ZERO), NOTHING);
         let state = signals.state();
-        assert_eq!(state.to_array(), [0, 0, 1, 6, 1, 0, 0, 0, 1, 0]);
+        assert_eq!(state.to_array(), [0, 0, 1, 6, 1, 0, 0, 0, 1, 0, 0]);
     }
 
     #[test]
@@ -395,6 +439,38 @@ mod tests {
         assert!(signals.take_failure().is_none());
         assert_eq!(signals.check().unwrap_err().message(), "first");
         assert_eq!(signals.state().failed_messages, 2);
+    }
+
+    #[test]
+    fn a_target_may_be_about_what_is_written() {
+        let signals = Signals::default();
+        signals.accept(1, 10).unwrap();
+        signals.waits(7);
+        signals.waits(3);
+        assert_eq!(signals.state().unwritten_bytes, 10);
+        signals.set_target(Some(Target {
+            unwritten: 5,
+            ..Target::in_flight(u64::MAX, u64::MAX)
+        }));
+        signals.waits_no_more(3);
+        assert_eq!(signals.wait(Duration::ZERO), NOTHING);
+        signals.waits_no_more(7);
+        assert!(signals.wait(Duration::ZERO).target_reached);
+        assert_eq!(signals.state().unwritten_bytes, 0);
+
+        signals.waits(6);
+        signals.set_target(Some(Target {
+            unwritten: 5,
+            ..Target::in_flight(0, 0)
+        }));
+        assert_eq!(signals.wait(Duration::ZERO), NOTHING);
+        let answered = Outcome {
+            published_messages: 1,
+            published_bytes: 10,
+            ..Outcome::default()
+        };
+        signals.apply(answered, 0, 1, 0);
+        assert!(signals.wait(Duration::ZERO).target_reached);
     }
 
     #[test]

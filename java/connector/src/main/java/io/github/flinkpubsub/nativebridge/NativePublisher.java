@@ -52,8 +52,8 @@ public final class NativePublisher implements Publisher {
     }
 
     @Override
-    public void target(long messages, long bytes) throws IOException {
-        PublisherNatives.target(open(), messages, bytes);
+    public void target(long messages, long bytes, long unwritten) throws IOException {
+        PublisherNatives.target(open(), messages, bytes, unwritten);
     }
 
     @Override

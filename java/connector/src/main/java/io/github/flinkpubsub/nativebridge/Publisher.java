@@ -29,7 +29,8 @@ public interface Publisher {
      * Task: hands over messages; never waits for the network.
      *
      * @param ageNanos how long the oldest of them has waited already
-     * @param inFlight is given the messages and the bytes that are now in flight
+     * @param inFlight is given the messages and the bytes that are now in flight, and those bytes
+     *     of requests that are not written to the connection yet
      * @throws IOException the first failure after which the job cannot go on
      */
     void append(byte[] data, int length, int[] index, int count, long ageNanos, long[] inFlight)
@@ -38,8 +39,8 @@ public interface Publisher {
     /** Task: makes everything accepted so far due now; does not wait. */
     void flush() throws IOException;
 
-    /** Task: sets what {@link #await} waits for: at most so much in flight. */
-    void target(long messages, long bytes) throws IOException;
+    /** Task: sets what {@link #await} waits for: at most so much in flight, and not yet written. */
+    void target(long messages, long bytes, long unwritten) throws IOException;
 
     /** Watcher: waits for a failure, the target or the end; 0 when the time is over. */
     int await(long timeoutMillis) throws IOException;

@@ -27,7 +27,7 @@ final class PublisherNatives {
 
     static native void flush(long handle);
 
-    static native void target(long handle, long messages, long bytes);
+    static native void target(long handle, long messages, long bytes, long unwritten);
 
     static native int await(long handle, long timeoutMillis);
 

@@ -135,7 +135,7 @@ class NativeLogIT {
         int[] index = {message.length, publisher.topic(topic), 0, 0};
         publisher.append(message, message.length, index, 1, 0, new long[2]);
         publisher.flush();
-        publisher.target(0, 0);
+        publisher.target(0, 0, 0);
         assertThat(publisher.await(20_000)).isEqualTo(Publisher.TARGET_REACHED);
         publisher.close(5_000);
         assertThat(log.texts("INFO")).containsExactly("created " + topic);

@@ -13,11 +13,20 @@ import java.io.IOException;
  */
 final class InFlightGate {
 
+    /**
+     * With so many bytes that wait for the connection, more would only wait with them: in memory
+     * that is no longer in a cache, and in the way of the next checkpoint.
+     */
+    static final long MAX_UNWRITTEN = 4 << 20;
+
     private final Publisher publisher;
     private final MailboxExecutor mailbox;
 
-    /** What was in flight after the last append: never too low, as it only falls since. */
-    private final long[] inFlight = new long[2];
+    /**
+     * What was in flight after the last append: never too low, as it only falls since; and what was
+     * not written.
+     */
+    private final long[] inFlight = new long[3];
 
     private boolean reached;
 
@@ -31,21 +40,22 @@ final class InFlightGate {
         reached = true;
     }
 
-    /** Is given what is in flight by each append: messages, bytes. */
+    /** Is given what is in flight by each append: messages, bytes, bytes not yet written. */
     long[] inFlight() {
         return inFlight;
     }
 
     /** Whether an append may have left more than that in flight; asks nobody. */
     boolean mayBeAbove(long messages, long bytes) {
-        return inFlight[0] > messages || inFlight[1] > bytes;
+        return inFlight[0] > messages || inFlight[1] > bytes || inFlight[2] > MAX_UNWRITTEN;
     }
 
-    /** Returns when at most so many messages and bytes are in flight. */
+    /** Returns when at most so many messages and bytes are in flight, and little is unwritten. */
     void await(long messages, long bytes) throws IOException, InterruptedException {
         while (isAbove(messages, bytes)) {
             reached = false;
-            publisher.target(messages, bytes);
+            // Half of it, so that the task is not woken for every block.
+            publisher.target(messages, bytes, MAX_UNWRITTEN / 2);
             while (!reached) {
                 mailbox.yield();
             }
@@ -54,7 +64,11 @@ final class InFlightGate {
 
     private boolean isAbove(long messages, long bytes) {
         long[] state = publisher.state();
-        return state[PublisherCounter.IN_FLIGHT_MESSAGES.ordinal()] > messages
-                || state[PublisherCounter.IN_FLIGHT_BYTES.ordinal()] > bytes;
+        long inFlightMessages = state[PublisherCounter.IN_FLIGHT_MESSAGES.ordinal()];
+        return inFlightMessages > messages
+                || state[PublisherCounter.IN_FLIGHT_BYTES.ordinal()] > bytes
+                // A server may answer what it has not read.
+                || (inFlightMessages > 0
+                        && state[PublisherCounter.UNWRITTEN_BYTES.ordinal()] > MAX_UNWRITTEN);
     }
 }

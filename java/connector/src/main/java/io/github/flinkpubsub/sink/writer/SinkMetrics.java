@@ -45,6 +45,7 @@ final class SinkMetrics {
         group.gauge("nativeMemoryBytes", NativeLibrary::memory);
         gauge("inFlightMessages", counters, PublisherCounter.IN_FLIGHT_MESSAGES);
         gauge("inFlightBytes", counters, PublisherCounter.IN_FLIGHT_BYTES);
+        gauge("unwrittenBytes", counters, PublisherCounter.UNWRITTEN_BYTES);
         gauge("parkedMessages", counters, PublisherCounter.PARKED_MESSAGES);
         gauge("topicsCreated", counters, PublisherCounter.TOPICS_CREATED);
         gauge("publishRetries", counters, PublisherCounter.PUBLISH_RETRIES);

@@ -34,6 +34,8 @@ final class FakePublisher implements Publisher {
     private long maxInFlightBytes;
     private long targetMessages = -1;
     private long targetBytes = -1;
+    private long targetUnwritten;
+    private long unwritten;
     private boolean closed;
 
     FakePublisher(boolean automatic) {
@@ -64,6 +66,17 @@ final class FakePublisher implements Publisher {
         inFlight = 0;
         inFlightBytes = 0;
         notifyAll();
+    }
+
+    /** Makes so many bytes wait for the connection. */
+    synchronized void unwritten(long bytes) {
+        unwritten = bytes;
+        notifyAll();
+    }
+
+    /** What the writer waits for, or -1. */
+    synchronized long targetMessages() {
+        return targetMessages;
     }
 
     /** Makes the service refuse a message of those in flight. */
@@ -129,6 +142,7 @@ final class FakePublisher implements Publisher {
         maxInFlightBytes = Math.max(maxInFlightBytes, inFlightBytes);
         inFlightOut[0] = inFlight;
         inFlightOut[1] = inFlightBytes;
+        inFlightOut[2] = unwritten;
     }
 
     @Override
@@ -140,9 +154,10 @@ final class FakePublisher implements Publisher {
     }
 
     @Override
-    public synchronized void target(long messages, long bytes) {
+    public synchronized void target(long messages, long bytes, long unwrittenBytes) {
         targetMessages = messages;
         targetBytes = bytes;
+        targetUnwritten = unwrittenBytes;
         if (automatic) {
             confirm();
         }
@@ -154,7 +169,10 @@ final class FakePublisher implements Publisher {
         long deadline = System.nanoTime() + timeoutMillis * 1_000_000;
         while (true) {
             int bits = closed ? CLOSED : failures.isEmpty() ? 0 : FAILURE;
-            if (targetMessages >= 0 && inFlight <= targetMessages && inFlightBytes <= targetBytes) {
+            if (targetMessages >= 0
+                    && inFlight <= targetMessages
+                    && inFlightBytes <= targetBytes
+                    && unwritten <= targetUnwritten) {
                 targetMessages = -1;
                 bits |= TARGET_REACHED;
             }
@@ -175,6 +193,7 @@ final class FakePublisher implements Publisher {
         long[] state = new long[PublisherCounter.values().length];
         state[PublisherCounter.IN_FLIGHT_MESSAGES.ordinal()] = inFlight;
         state[PublisherCounter.IN_FLIGHT_BYTES.ordinal()] = inFlightBytes;
+        state[PublisherCounter.UNWRITTEN_BYTES.ordinal()] = unwritten;
         state[PublisherCounter.PUBLISHED_MESSAGES.ordinal()] = confirmed;
         state[PublisherCounter.PUBLISH_RETRIES.ordinal()] = 7;
         state[PublisherCounter.ACTIVE_TOPICS.ordinal()] = topics.size();

@@ -239,6 +239,33 @@ class PubSubWriterTest {
     }
 
     @Test
+    void waitsWhileTheConnectionIsBehind() throws Exception {
+        publisher = new FakePublisher(false);
+        open();
+        publisher.unwritten(InFlightGate.MAX_UNWRITTEN);
+        write("a", "b", "c", "d", "e", "f");
+        publisher.unwritten(InFlightGate.MAX_UNWRITTEN + 1);
+        write("g", "h", "i");
+        assertThat(publisher.published()).hasSize(9);
+        List<Integer> appended = new ArrayList<>();
+        Thread connection =
+                new Thread(
+                        () -> {
+                            while (publisher.targetMessages() < 0) {
+                                Thread.onSpinWait();
+                            }
+                            publisher.unwritten(InFlightGate.MAX_UNWRITTEN / 2 + 1);
+                            appended.add(publisher.published().size());
+                            publisher.unwritten(InFlightGate.MAX_UNWRITTEN / 2);
+                        });
+        connection.start();
+        write("j", "k", "l");
+        connection.join();
+        assertThat(appended).containsExactly(9);
+        assertThat(publisher.published()).hasSize(12);
+    }
+
+    @Test
     void skippedRecordsAreCounted() throws Exception {
         open();
         write("skip", "a", "skip");
@@ -591,11 +618,14 @@ class PubSubWriterTest {
         handler = FailedMessageHandler.sendToDeadLetterTopic(LETTERS);
         options.shutdownTimeout(Duration.ZERO);
         open();
+        publisher.unwritten(42);
+        letters.unwritten(42);
         write("a", "b", "c", "goog");
         Map<String, Long> expected =
                 Map.of(
                         "inFlightMessages", 4L,
                         "inFlightBytes", counter("numBytesSend"),
+                        "unwrittenBytes", 84L,
                         "activePublishers", 2L,
                         "publishRetries", 14L,
                         "parkedMessages", 0L,
@@ -620,7 +650,7 @@ class PubSubWriterTest {
         open();
         write("throw");
         Set<String> described = ReferencePage.read("sink.md").table("Metrics").keySet();
-        assertThat(described).hasSize(12);
+        assertThat(described).hasSize(13);
         for (String name : described) {
             String[] path = name.replace("<CODE>", "INVALID_ARGUMENT").split("\\.");
             assertThat(context.metrics.getMetric(Metric.class, path)).as(name).isPresent();
