@@ -111,8 +111,8 @@ async fn attempt(
     timeout: Duration,
 ) -> Result<Bytes, Error> {
     let gzip = message.is_gzip();
-    let body = Body::new(message::UnaryBody::new(message));
-    let (mut request, generation) = request(connection, path, routing, body).await?;
+    let (body, _waits_until_the_end) = message::UnaryBody::new(message);
+    let (mut request, generation) = request(connection, path, routing, Body::new(body)).await?;
     let headers = request.headers_mut();
     headers.insert("grpc-timeout", grpc_timeout(timeout));
     if gzip {

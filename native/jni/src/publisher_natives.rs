@@ -17,6 +17,8 @@ use crate::{runtime, token_natives};
 
 /// Ints that describe one message.
 const INDEX_STRIDE: usize = 4;
+/// Longs that an append answers.
+const IN_FLIGHT_NUMBERS: usize = 3;
 
 static PUBLISHERS: Handles<Publisher> = Handles::new("publisher");
 
@@ -99,13 +101,17 @@ extern "system" fn append<'l>(
             usize::try_from(length).map_err(negative)?,
             usize::try_from(count).map_err(negative)?,
         );
+        // Before anything is accepted.
+        if out.len(env)? < IN_FLIGHT_NUMBERS {
+            return Err(Error::argument("no room for what is in flight").into());
+        }
         let mut numbers = vec![0; count * INDEX_STRIDE];
         index.get_region(env, 0, &mut numbers)?;
         let mut block = publisher.buffer(length);
         arrays::copy(env, &data, &mut block)?;
         let age = Duration::from_nanos(u64::try_from(age_nanos).unwrap_or_default());
         let in_flight = publisher.append(block.freeze(), &numbers, count, age)?;
-        let in_flight = [
+        let in_flight: [jlong; IN_FLIGHT_NUMBERS] = [
             in_flight.messages as jlong,
             in_flight.bytes as jlong,
             in_flight.unwritten as jlong,

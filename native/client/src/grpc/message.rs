@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
 use bytes::{BufMut, Bytes, BytesMut};
@@ -26,6 +27,45 @@ pub(crate) trait Backlog: fmt::Debug + Send + Sync {
 
     /// So many of them were written, or the attempt is over.
     fn waits_no_more(&self, bytes: usize);
+}
+
+/// What waits of one attempt. Dropping it ends the attempt: then nothing waits, also when the connection
+/// still holds slices, as it may when a server answers what it has not read.
+#[derive(Debug)]
+pub(super) struct Attempt(Option<Arc<Waits>>);
+
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        if let Some(waits) = &self.0 {
+            waits.end(usize::MAX);
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Waits {
+    bytes: AtomicUsize,
+    backlog: Arc<dyn Backlog>,
+}
+
+impl Waits {
+    fn begin(&self, bytes: usize) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.backlog.waits(bytes);
+    }
+
+    /// Up to so many bytes wait no more.
+    fn end(&self, most: usize) {
+        let left = |waiting: usize| Some(waiting.saturating_sub(most));
+        let result = self
+            .bytes
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, left);
+        let waited = result.unwrap_or_else(|waited| waited);
+        let bytes = waited.min(most);
+        if bytes > 0 {
+            self.backlog.waits_no_more(bytes);
+        }
+    }
 }
 
 /// One encoded request, in slices. A clone shares them.
@@ -74,7 +114,7 @@ impl Message {
     }
 
     /// The frames of a request body: the first holds the prefix.
-    fn frames(self) -> VecDeque<Bytes> {
+    fn frames(self) -> (VecDeque<Bytes>, Attempt) {
         let mut frames = VecDeque::with_capacity(self.slices.len() + 1);
         let mut slices = self.slices.into_iter().peekable();
         let joined = slices
@@ -86,11 +126,17 @@ impl Message {
         first.put_u32(self.len as u32);
         first.put_slice(&joined);
         frames.push_back(first.freeze());
-        match self.backlog {
+        let waits = self.backlog.map(|backlog| {
+            Arc::new(Waits {
+                bytes: AtomicUsize::new(0),
+                backlog,
+            })
+        });
+        match &waits {
             None => frames.extend(slices),
-            Some(backlog) => frames.extend(slices.map(|slice| Waiting::begin(slice, &backlog))),
+            Some(waits) => frames.extend(slices.map(|slice| Waiting::begin(slice, waits))),
         }
-        frames
+        (frames, Attempt(waits))
     }
 }
 
@@ -121,14 +167,14 @@ impl From<Vec<u8>> for Message {
 /// A slice that waits for the connection, which drops what it has written.
 struct Waiting {
     slice: Bytes,
-    backlog: Arc<dyn Backlog>,
+    waits: Arc<Waits>,
 }
 
 impl Waiting {
-    fn begin(slice: Bytes, backlog: &Arc<dyn Backlog>) -> Bytes {
-        backlog.waits(slice.len());
-        let backlog = Arc::clone(backlog);
-        Bytes::from_owner(Self { slice, backlog })
+    fn begin(slice: Bytes, waits: &Arc<Waits>) -> Bytes {
+        waits.begin(slice.len());
+        let waits = Arc::clone(waits);
+        Bytes::from_owner(Self { slice, waits })
     }
 }
 
@@ -140,7 +186,7 @@ impl AsRef<[u8]> for Waiting {
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        self.backlog.waits_no_more(self.slice.len());
+        self.waits.end(self.slice.len());
     }
 }
 
@@ -150,10 +196,9 @@ pub(super) struct UnaryBody {
 }
 
 impl UnaryBody {
-    pub(super) fn new(message: Message) -> Self {
-        Self {
-            frames: message.frames(),
-        }
+    pub(super) fn new(message: Message) -> (Self, Attempt) {
+        let (frames, attempt) = message.frames();
+        (Self { frames }, attempt)
     }
 }
 
@@ -193,7 +238,7 @@ impl StreamBody {
         reader: oneshot::Receiver<Infallible>,
     ) -> Self {
         Self {
-            frames: Message::from(first).frames(),
+            frames: Message::from(first).frames().0,
             requests,
             reader,
         }
@@ -215,7 +260,7 @@ impl Body for StreamBody {
             match self.requests.poll_recv(cx) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(None) => return Poll::Ready(None),
-                Poll::Ready(Some(request)) => self.frames = Message::from(request).frames(),
+                Poll::Ready(Some(request)) => self.frames = Message::from(request).frames().0,
             }
         }
         Poll::Ready(self.frames.pop_front().map(|data| Ok(Frame::data(data))))
@@ -225,7 +270,6 @@ impl Body for StreamBody {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[test]
     fn the_prefix_joins_a_small_first_slice_and_nothing_else_is_copied() {
@@ -234,14 +278,14 @@ mod tests {
         let at = tail.as_ptr();
         let message = Message::from(vec![head, Bytes::new(), tail]);
         assert_eq!(message.len(), 7);
-        let frames = message.frames();
+        let (frames, _) = message.frames();
         assert_eq!(frames.len(), 2);
         assert_eq!(&frames[0][..], b"\0\0\0\0\x07head");
         assert_eq!(frames[1].as_ptr(), at);
 
         let large = Bytes::from(vec![1; JOIN + 1]);
         let at = large.as_ptr();
-        let frames = Message::from(large).frames();
+        let (frames, _) = Message::from(large).frames();
         assert_eq!(&frames[0][..], [0, 0, 0, 0x10, 0x01]);
         assert_eq!(frames[1].as_ptr(), at);
     }
@@ -263,10 +307,9 @@ mod tests {
     fn slices_wait_until_the_last_part_of_them_is_dropped() {
         let count = Arc::new(Count::default());
         let waiting = || count.0.load(Ordering::Relaxed);
-        let slices = [b"header".to_vec(), vec![1; 10], vec![2; 20]];
-        let message = Message::from(slices.map(Bytes::from).to_vec()).told_to(count.clone());
+        let message = told_to(&count);
         assert_eq!(waiting(), 0);
-        let mut frames = message.clone().frames();
+        let (mut frames, attempt) = message.frames();
         assert_eq!(waiting(), 30);
         assert_eq!(&frames[2][..], [2; 20]);
         let mut last = frames.pop_back().unwrap();
@@ -275,15 +318,39 @@ mod tests {
         assert_eq!(waiting(), 30);
         drop(part);
         assert_eq!(waiting(), 10);
-        let again = message.frames();
-        assert_eq!(waiting(), 40);
-        drop((frames, again));
+        drop(frames);
+        assert_eq!(waiting(), 0);
+        drop(attempt);
         assert_eq!(waiting(), 0);
     }
 
     #[test]
+    fn nothing_waits_of_an_attempt_that_is_over() {
+        let count = Arc::new(Count::default());
+        let waiting = || count.0.load(Ordering::Relaxed);
+        let message = told_to(&count);
+        let (mut frames, attempt) = message.clone().frames();
+        frames.pop_back();
+        assert_eq!(waiting(), 10);
+        let (again, _attempt) = message.frames();
+        assert_eq!(waiting(), 40);
+        drop(attempt);
+        assert_eq!(waiting(), 30);
+        drop(frames);
+        assert_eq!(waiting(), 30);
+        drop(again);
+        assert_eq!(waiting(), 0);
+    }
+
+    /// A header, which is copied, and slices of 10 and 20 bytes.
+    fn told_to(count: &Arc<Count>) -> Message {
+        let slices = [b"header".to_vec(), vec![1; 10], vec![2; 20]];
+        Message::from(slices.map(Bytes::from).to_vec()).told_to(count.clone())
+    }
+
+    #[test]
     fn an_empty_message_is_a_prefix() {
-        let frames = Message::default().frames();
+        let (frames, _) = Message::default().frames();
         assert_eq!(frames, [Bytes::from_static(&[0; PREFIX])]);
     }
 }

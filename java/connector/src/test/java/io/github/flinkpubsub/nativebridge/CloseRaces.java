@@ -70,7 +70,7 @@ public final class CloseRaces {
         NativePublisher publisher = NativePublisher.open(connection);
         byte[] message = {0x12, 0x03, 0x0a, 0x01, 'm'};
         int[] index = {message.length, publisher.topic(topic), 0, 0};
-        publisher.append(message, message.length, index, 1, 0, new long[2]);
+        publisher.append(message, message.length, index, 1, 0, new long[3]);
         CountDownLatch waiting = new CountDownLatch(1);
         Future<Void> wait =
                 executor.submit(
@@ -85,7 +85,7 @@ public final class CloseRaces {
         refused(() -> publisher.topic(topic));
         refused(
                 () -> {
-                    publisher.append(message, message.length, index, 1, 0, new long[2]);
+                    publisher.append(message, message.length, index, 1, 0, new long[3]);
                     return null;
                 });
         require(publisher.await(LONG_MILLIS) == Publisher.CLOSED);

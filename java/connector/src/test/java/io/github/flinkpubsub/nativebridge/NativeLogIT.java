@@ -133,7 +133,7 @@ class NativeLogIT {
         String topic = "projects/p/topics/new";
         byte[] message = {0x12, 0x03, 0x0a, 0x01, 'm'};
         int[] index = {message.length, publisher.topic(topic), 0, 0};
-        publisher.append(message, message.length, index, 1, 0, new long[2]);
+        publisher.append(message, message.length, index, 1, 0, new long[3]);
         publisher.flush();
         publisher.target(0, 0, 0);
         assertThat(publisher.await(20_000)).isEqualTo(Publisher.TARGET_REACHED);

@@ -25,7 +25,7 @@ public final class RoundTrip {
             request[3] = (byte) payload.length;
             System.arraycopy(payload, 0, request, 4, payload.length);
             int[] index = {request.length, publisher.topic(topic), 0, 0};
-            publisher.append(request, request.length, index, 1, 0, new long[2]);
+            publisher.append(request, request.length, index, 1, 0, new long[3]);
             publisher.flush();
             NativeBatch batch = new NativeBatch(10_000, 10);
             if (!subscriber.poll(batch, TIMEOUT_MILLIS)) {

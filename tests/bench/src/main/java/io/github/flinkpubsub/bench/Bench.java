@@ -15,7 +15,8 @@ import java.util.List;
  *
  * <p>Environment: {@code BENCH_MESSAGES} messages of a run (default: by contender), {@code
  * BENCH_ROUNDS} rounds (default 3), {@code BENCH_ONLY} a word that the name of a contender or
- * workload must contain.
+ * workload must contain, {@code BENCH_IN_FLIGHT_MIB} what publishers may have in flight (default:
+ * the sink's).
  */
 final class Bench {
     private static final int DEFAULT_ROUNDS = 3;

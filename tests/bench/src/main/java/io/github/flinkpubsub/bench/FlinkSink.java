@@ -2,7 +2,6 @@ package io.github.flinkpubsub.bench;
 
 import io.github.flinkpubsub.PubSubSerializationSchema;
 import io.github.flinkpubsub.TopicDestination;
-import io.github.flinkpubsub.sink.PubSubPublisherOptions;
 import io.github.flinkpubsub.sink.PubSubSink;
 
 import org.apache.flink.api.common.functions.MapFunction;
@@ -37,11 +36,7 @@ final class FlinkSink implements Contender {
                         PubSubSink.<String>builder()
                                 .topic(TopicDestination.parse(run.topic()))
                                 .serializer(serializer)
-                                .publisherOptions(
-                                        PubSubPublisherOptions.builder()
-                                                .maxInFlightMessages(20_000)
-                                                .maxInFlightBytes(16 << 20)
-                                                .build())
+                                .publisherOptions(Run.publisherOptions())
                                 .emulatorEndpoint(run.endpoint)
                                 .build());
         env.execute("bench-sink");

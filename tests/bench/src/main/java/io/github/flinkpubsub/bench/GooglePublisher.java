@@ -12,26 +12,25 @@ import com.google.common.util.concurrent.MoreExecutors;
 import com.google.protobuf.ByteString;
 import com.google.pubsub.v1.PubsubMessage;
 
-import java.time.Duration;
+import io.github.flinkpubsub.sink.PubSubPublisherOptions;
+
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 
-/**
- * Google's publisher with the batch limits of our sink. With more than this in flight it needs more
- * CPU and memory, not less.
- */
+/** Google's publisher with the limits of our sink, for batches and for what is in flight. */
 final class GooglePublisher implements Contender {
     @Override
     public void run(Run run, Meter meter) throws Exception {
+        PubSubPublisherOptions bounds = Run.publisherOptions();
         BatchingSettings batching =
                 BatchingSettings.newBuilder()
-                        .setElementCountThreshold(1_000L)
-                        .setRequestByteThreshold(1_000_000L)
-                        .setDelayThresholdDuration(Duration.ofMillis(10))
+                        .setElementCountThreshold((long) bounds.batchElementCountThreshold())
+                        .setRequestByteThreshold((long) bounds.batchRequestByteThreshold())
+                        .setDelayThresholdDuration(bounds.batchDelayThreshold())
                         .setFlowControlSettings(
                                 FlowControlSettings.newBuilder()
-                                        .setMaxOutstandingElementCount(20_000L)
-                                        .setMaxOutstandingRequestBytes(16L << 20)
+                                        .setMaxOutstandingElementCount(bounds.maxInFlightMessages())
+                                        .setMaxOutstandingRequestBytes(bounds.maxInFlightBytes())
                                         .setLimitExceededBehavior(LimitExceededBehavior.Block)
                                         .build())
                         .build();

@@ -15,16 +15,17 @@ final class InFlightGate {
 
     /**
      * With so many bytes that wait for the connection, more would only wait with them: in memory
-     * that is no longer in a cache, and in the way of the next checkpoint.
+     * that is no longer in a cache, and in the way of the next checkpoint. It is more than one
+     * request, and than many streams take whose windows are small.
      */
-    static final long MAX_UNWRITTEN = 4 << 20;
+    static final long MAX_UNWRITTEN = 16 << 20;
 
     private final Publisher publisher;
     private final MailboxExecutor mailbox;
 
     /**
-     * What was in flight after the last append: never too low, as it only falls since; and what was
-     * not written.
+     * What was in flight when it was last looked at, by an append or later: never too low, as it
+     * only falls since; and what was not written.
      */
     private final long[] inFlight = new long[3];
 
@@ -45,7 +46,7 @@ final class InFlightGate {
         return inFlight;
     }
 
-    /** Whether an append may have left more than that in flight; asks nobody. */
+    /** Whether more than that may be in flight; asks nobody. */
     boolean mayBeAbove(long messages, long bytes) {
         return inFlight[0] > messages || inFlight[1] > bytes || inFlight[2] > MAX_UNWRITTEN;
     }
@@ -64,11 +65,9 @@ final class InFlightGate {
 
     private boolean isAbove(long messages, long bytes) {
         long[] state = publisher.state();
-        long inFlightMessages = state[PublisherCounter.IN_FLIGHT_MESSAGES.ordinal()];
-        return inFlightMessages > messages
-                || state[PublisherCounter.IN_FLIGHT_BYTES.ordinal()] > bytes
-                // A server may answer what it has not read.
-                || (inFlightMessages > 0
-                        && state[PublisherCounter.UNWRITTEN_BYTES.ordinal()] > MAX_UNWRITTEN);
+        inFlight[0] = state[PublisherCounter.IN_FLIGHT_MESSAGES.ordinal()];
+        inFlight[1] = state[PublisherCounter.IN_FLIGHT_BYTES.ordinal()];
+        inFlight[2] = state[PublisherCounter.UNWRITTEN_BYTES.ordinal()];
+        return mayBeAbove(messages, bytes);
     }
 }

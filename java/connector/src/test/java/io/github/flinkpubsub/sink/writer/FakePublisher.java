@@ -65,6 +65,7 @@ final class FakePublisher implements Publisher {
         confirmed += inFlight;
         inFlight = 0;
         inFlightBytes = 0;
+        unwritten = 0;
         notifyAll();
     }
 
@@ -74,9 +75,9 @@ final class FakePublisher implements Publisher {
         notifyAll();
     }
 
-    /** What the writer waits for, or -1. */
-    synchronized long targetMessages() {
-        return targetMessages;
+    /** How many unwritten bytes the writer waits for, or -1. */
+    synchronized long targetUnwritten() {
+        return targetMessages < 0 ? -1 : targetUnwritten;
     }
 
     /** Makes the service refuse a message of those in flight. */

@@ -35,6 +35,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
@@ -247,22 +248,34 @@ class PubSubWriterTest {
         publisher.unwritten(InFlightGate.MAX_UNWRITTEN + 1);
         write("g", "h", "i");
         assertThat(publisher.published()).hasSize(9);
-        List<Integer> appended = new ArrayList<>();
+        Map<String, Long> seen = new ConcurrentHashMap<>();
         Thread connection =
                 new Thread(
                         () -> {
-                            while (publisher.targetMessages() < 0) {
+                            while (publisher.targetUnwritten() < 0) {
                                 Thread.onSpinWait();
                             }
-                            publisher.unwritten(InFlightGate.MAX_UNWRITTEN / 2 + 1);
-                            appended.add(publisher.published().size());
-                            publisher.unwritten(InFlightGate.MAX_UNWRITTEN / 2);
+                            seen.put("target", publisher.targetUnwritten());
+                            seen.put("published", (long) publisher.published().size());
+                            publisher.unwritten(0);
                         });
+        connection.setDaemon(true);
         connection.start();
         write("j", "k", "l");
-        connection.join();
-        assertThat(appended).containsExactly(9);
         assertThat(publisher.published()).hasSize(12);
+        assertThat(seen)
+                .containsEntry("published", 9L)
+                .containsEntry("target", InFlightGate.MAX_UNWRITTEN / 2);
+    }
+
+    @Test
+    void waitsOnceForTheDeadLettersConnection() throws Exception {
+        handler = FailedMessageHandler.sendToDeadLetterTopic(LETTERS);
+        open();
+        letters.unwritten(InFlightGate.MAX_UNWRITTEN + 1);
+        write("goog", "a", "b");
+        assertThat(letters.events()).hasSize(2).endsWith("flush");
+        assertThat(letters.published()).hasSize(1);
     }
 
     @Test
