@@ -16,7 +16,6 @@ import org.apache.flink.api.java.tuple.Tuple2;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.configuration.StateRecoveryOptions;
 import org.apache.flink.core.execution.JobClient;
-import org.apache.flink.core.execution.SavepointFormatType;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -72,11 +71,9 @@ class DeduplicationIT {
     }
 
     private static void awaitAcked(PubSubEmulator server, int count) throws Exception {
-        long deadline = System.nanoTime() + TimeUnit.MINUTES.toNanos(1);
-        while (server.control().subscription(IN_SUB).acked() < count) {
-            assertThat(System.nanoTime()).as("not acknowledged").isLessThan(deadline);
-            TimeUnit.MILLISECONDS.sleep(20);
-        }
+        JobTest.await(
+                count + " acknowledged messages",
+                () -> server.control().subscription(IN_SUB).acked() >= count);
     }
 
     @Test
@@ -90,10 +87,7 @@ class DeduplicationIT {
             JobClient job = start(server, 3, null);
             awaitAcked(server, 2 * IDS);
             assertThat(CollectingSink.records).hasSize(IDS);
-            String savepoint =
-                    job.stopWithSavepoint(
-                                    false, savepoints.toString(), SavepointFormatType.CANONICAL)
-                            .get();
+            String savepoint = Savepoints.stop(job, savepoints);
 
             server.publish(IN, messages(0, IDS + 1));
             JobClient restored = start(server, 2, savepoint);

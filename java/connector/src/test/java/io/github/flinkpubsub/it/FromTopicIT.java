@@ -152,10 +152,7 @@ class FromTopicIT {
         Subscription subscription = awaitSubscription();
         server.publish(TOPIC, "a");
         await("a");
-        String savepoint =
-                job.stopWithSavepoint(false, savepoints.toString(), SavepointFormatType.CANONICAL)
-                        .get();
-        job.getJobExecutionResult().get();
+        String savepoint = Savepoints.stop(job, savepoints);
         server.publish(TOPIC, "b");
 
         JobClient restored = start(0, savepoint);

@@ -17,7 +17,6 @@ import org.apache.flink.api.common.serialization.SimpleStringSchema;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.configuration.RestartStrategyOptions;
 import org.apache.flink.core.execution.JobClient;
-import org.apache.flink.core.execution.SavepointFormatType;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.util.ExceptionUtils;
 import org.junit.jupiter.api.AfterEach;
@@ -28,7 +27,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
@@ -161,31 +159,10 @@ abstract class JobTest {
         return ExceptionUtils.stringifyException(failure);
     }
 
-    /**
-     * Stops the job with a savepoint and answers where it is; a subtask that is still starting is
-     * waited for.
-     */
+    /** Stops the job with a savepoint and answers where it is. */
     String stop() throws Exception {
-        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(TIMEOUT_MILLIS);
-        while (true) {
-            try {
-                String savepoint =
-                        job.stopWithSavepoint(
-                                        false, savepoints.toString(), SavepointFormatType.CANONICAL)
-                                .get(1, TimeUnit.MINUTES);
-                job.getJobExecutionResult().get(1, TimeUnit.MINUTES);
-                job = null;
-                return savepoint;
-            } catch (ExecutionException e) {
-                String failure = ExceptionUtils.stringifyException(e);
-                boolean notYet =
-                        failure.contains("Not all required tasks are currently running")
-                                // A subtask without work ended while it was asked.
-                                || failure.contains("Task local checkpoint failure");
-                if (!notYet || System.nanoTime() > deadline) {
-                    throw e;
-                }
-            }
-        }
+        String savepoint = Savepoints.stop(job, savepoints);
+        job = null;
+        return savepoint;
     }
 }

@@ -25,7 +25,6 @@ import org.apache.flink.configuration.CheckpointingOptions;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.configuration.RestartStrategyOptions;
 import org.apache.flink.core.execution.JobClient;
-import org.apache.flink.core.execution.SavepointFormatType;
 import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.util.ExceptionUtils;
@@ -354,11 +353,7 @@ class SinkJobIT {
             JobClient job = env.executeAsync();
             publishInput(numbered(1_000 * round, 1_000 * (round + 1)));
             out.addAll(output(1_000));
-            savepoint =
-                    job.stopWithSavepoint(
-                                    false, savepoints.toString(), SavepointFormatType.CANONICAL)
-                            .get(1, TimeUnit.MINUTES);
-            job.getJobExecutionResult().get(1, TimeUnit.MINUTES);
+            savepoint = Savepoints.stop(job, savepoints);
         }
         Collections.sort(out);
         assertThat(out).isEqualTo(numbered(0, 3_000));
