@@ -279,8 +279,8 @@ public final class PubSubPublisherOptions implements Serializable {
 
         /**
          * Bytes accepted and not yet confirmed, per writer; at the bound the writer waits. A single
-         * larger message still passes. Of requests under way at most 16 MiB or so wait for the
-         * connection, whatever the bound. 1 to 1 TiB; default 64 MiB.
+         * larger message still passes. Of requests under way about 4 MiB, or four of the largest,
+         * wait for the connection, whatever the bound. 1 to 1 TiB; default 64 MiB.
          */
         public Builder maxInFlightBytes(long bytes) {
             maxInFlightBytes = OptionChecks.within("maxInFlightBytes", bytes, 1, 1L << 40);

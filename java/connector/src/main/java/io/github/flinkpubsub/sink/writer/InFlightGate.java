@@ -15,13 +15,17 @@ final class InFlightGate {
 
     /**
      * With so many bytes that wait for the connection, more would only wait with them: in memory
-     * that is no longer in a cache, and in the way of the next checkpoint. It is more than one
-     * request, and than many streams take whose windows are small.
+     * that is no longer in a cache, and in the way of the next checkpoint. With 16 MiB the cache is
+     * lost, with less than 4 MiB the writer is woken too often.
      */
-    static final long MAX_UNWRITTEN = 16 << 20;
+    static final long MAX_UNWRITTEN = 4 << 20;
+
+    /** So many whole requests may wait at least: the next is made while one is written. */
+    private static final long REQUESTS = 4;
 
     private final Publisher publisher;
     private final MailboxExecutor mailbox;
+    private final long maxUnwritten;
 
     /**
      * What was in flight when it was last looked at, by an append or later: never too low, as it
@@ -31,9 +35,13 @@ final class InFlightGate {
 
     private boolean reached;
 
-    InFlightGate(Publisher publisher, MailboxExecutor mailbox) {
+    /**
+     * @param batchBytes what a request may have
+     */
+    InFlightGate(Publisher publisher, MailboxExecutor mailbox, long batchBytes) {
         this.publisher = publisher;
         this.mailbox = mailbox;
+        maxUnwritten = Math.max(MAX_UNWRITTEN, REQUESTS * batchBytes);
     }
 
     /** Called when the publisher says that its target is reached. */
@@ -46,28 +54,36 @@ final class InFlightGate {
         return inFlight;
     }
 
-    /** Whether more than that may be in flight; asks nobody. */
-    boolean mayBeAbove(long messages, long bytes) {
-        return inFlight[0] > messages || inFlight[1] > bytes || inFlight[2] > MAX_UNWRITTEN;
+    /**
+     * Whether more than that may be in flight, or too much unwritten for so many bytes more; asks
+     * nobody.
+     */
+    boolean mayBeAbove(long messages, long bytes, long more) {
+        return inFlight[0] > messages
+                || inFlight[1] > bytes
+                || inFlight[2] > Math.max(maxUnwritten, more);
     }
 
-    /** Returns when at most so many messages and bytes are in flight, and little is unwritten. */
-    void await(long messages, long bytes) throws IOException, InterruptedException {
-        while (isAbove(messages, bytes)) {
+    /**
+     * Returns when at most so many messages and bytes are in flight, and little enough is unwritten
+     * for so many bytes more.
+     */
+    void await(long messages, long bytes, long more) throws IOException, InterruptedException {
+        while (isAbove(messages, bytes, more)) {
             reached = false;
             // Half of it, so that the task is not woken for every block.
-            publisher.target(messages, bytes, MAX_UNWRITTEN / 2);
+            publisher.target(messages, bytes, Math.max(maxUnwritten / 2, more));
             while (!reached) {
                 mailbox.yield();
             }
         }
     }
 
-    private boolean isAbove(long messages, long bytes) {
+    private boolean isAbove(long messages, long bytes, long more) {
         long[] state = publisher.state();
         inFlight[0] = state[PublisherCounter.IN_FLIGHT_MESSAGES.ordinal()];
         inFlight[1] = state[PublisherCounter.IN_FLIGHT_BYTES.ordinal()];
         inFlight[2] = state[PublisherCounter.UNWRITTEN_BYTES.ordinal()];
-        return mayBeAbove(messages, bytes);
+        return mayBeAbove(messages, bytes, more);
     }
 }

@@ -70,9 +70,9 @@ final class Letters {
     /** Waits, before a record, while more than the bounds allow is in flight. */
     void awaitRoom() throws IOException, InterruptedException {
         if (publisher != null
-                && gate.mayBeAbove(options.maxInFlightMessages(), options.maxInFlightBytes())) {
+                && gate.mayBeAbove(options.maxInFlightMessages(), options.maxInFlightBytes(), 0)) {
             publisher.flush();
-            gate.await(options.maxInFlightMessages(), options.maxInFlightBytes());
+            gate.await(options.maxInFlightMessages(), options.maxInFlightBytes(), 0);
         }
     }
 
@@ -80,7 +80,7 @@ final class Letters {
     void flush() throws IOException, InterruptedException {
         if (publisher != null) {
             publisher.flush();
-            gate.await(0, 0);
+            gate.await(0, 0, 0);
         }
     }
 
@@ -118,7 +118,7 @@ final class Letters {
         }
         Publisher opened = opener.open();
         topics = new Topics(opened);
-        gate = new InFlightGate(opened, mailbox);
+        gate = new InFlightGate(opened, mailbox, options.batchRequestByteThreshold());
         watch = PublisherWatch.start(opened, mailbox, this::onEvents, threadName);
         publisher = opened;
     }

@@ -96,9 +96,9 @@ final class Outbox {
         try {
             long messages = maxInFlightMessages - block.count();
             long bytes = maxInFlightBytes - block.length();
-            if (gate.mayBeAbove(messages, bytes)) {
+            if (gate.mayBeAbove(messages, bytes, block.length())) {
                 // A message above the bound goes when nothing else is in flight.
-                gate.await(Math.max(0, messages), Math.max(0, bytes));
+                gate.await(Math.max(0, messages), Math.max(0, bytes), block.length());
             }
             append();
         } finally {

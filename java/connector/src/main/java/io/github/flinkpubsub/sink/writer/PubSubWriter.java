@@ -69,7 +69,11 @@ public final class PubSubWriter<T> implements SinkWriter<T> {
         this.publisher = publisher;
         metrics = new SinkMetrics(context.metricGroup(), options.perDestinationMetrics());
         topics = new Topics(publisher);
-        gate = new InFlightGate(publisher, context.getMailboxExecutor());
+        gate =
+                new InFlightGate(
+                        publisher,
+                        context.getMailboxExecutor(),
+                        options.batchRequestByteThreshold());
         outbox =
                 new Outbox(
                         publisher,
@@ -246,7 +250,7 @@ public final class PubSubWriter<T> implements SinkWriter<T> {
         try {
             outbox.handOver();
             publisher.flush();
-            gate.await(0, 0);
+            gate.await(0, 0, 0);
             drainFailures();
             // Only now has the handler seen every failure.
             letters.flush();
