@@ -35,7 +35,8 @@ final class Savepoints {
                 boolean notYet =
                         failure.contains("Not all required tasks are currently running")
                                 // A subtask without work ended while it was asked.
-                                || failure.contains("Task local checkpoint failure");
+                                || failure.contains("Task local checkpoint failure")
+                                || failure.contains("task is closing");
                 if (!notYet || System.nanoTime() > deadline) {
                     throw e;
                 }
