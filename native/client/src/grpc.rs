@@ -1,6 +1,7 @@
 //! gRPC over HTTP/2, as thin as it gets: requests are sent from the slices they came in, answers are
 //! cut into messages without being copied. A generated client copies every frame twice.
 
+mod backlog;
 mod certificate;
 mod deframe;
 mod message;
@@ -22,8 +23,8 @@ use tonic::body::Body;
 use tonic::transport::Channel;
 use tower::{Service as _, ServiceExt as _};
 
+pub(crate) use self::backlog::Backlog;
 pub use self::deframe::{Deframer, WireMessage};
-pub(crate) use self::message::Backlog;
 pub use self::message::Message;
 pub(crate) use self::status::transport_error;
 use crate::connect::Connection;

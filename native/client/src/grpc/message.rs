@@ -2,71 +2,20 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
 use bytes::{BufMut, Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
 use tokio::sync::{mpsc, oneshot};
 
+use super::backlog::{Attempt, Backlog};
 use super::deframe::PREFIX;
 
 /// A first slice up to this length is put into one frame with the prefix: a copy of it costs less
 /// than a frame of its own.
 const JOIN: usize = 4096;
-
-/// Is told what waits for the connection.
-///
-/// It is called within the connection's locks, so it must not wait, nor use the connection.
-pub(crate) trait Backlog: fmt::Debug + Send + Sync {
-    /// So many bytes of an attempt wait.
-    fn waits(&self, bytes: usize);
-
-    /// So many of them were written, or the attempt is over.
-    fn waits_no_more(&self, bytes: usize);
-}
-
-/// What waits of one attempt. Dropping it ends the attempt: then nothing waits, also when the connection
-/// still holds slices, as it may when a server answers what it has not read.
-#[derive(Debug)]
-pub(super) struct Attempt(Option<Arc<Waits>>);
-
-impl Drop for Attempt {
-    fn drop(&mut self) {
-        if let Some(waits) = &self.0 {
-            waits.end(usize::MAX);
-        }
-    }
-}
-
-#[derive(Debug)]
-struct Waits {
-    bytes: AtomicUsize,
-    backlog: Arc<dyn Backlog>,
-}
-
-impl Waits {
-    fn begin(&self, bytes: usize) {
-        self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        self.backlog.waits(bytes);
-    }
-
-    /// Up to so many bytes wait no more.
-    fn end(&self, most: usize) {
-        let left = |waiting: usize| Some(waiting.saturating_sub(most));
-        let result = self
-            .bytes
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, left);
-        let waited = result.unwrap_or_else(|waited| waited);
-        let bytes = waited.min(most);
-        if bytes > 0 {
-            self.backlog.waits_no_more(bytes);
-        }
-    }
-}
 
 /// One encoded request, in slices. A clone shares them.
 #[derive(Debug, Clone, Default)]
@@ -126,17 +75,9 @@ impl Message {
         first.put_u32(self.len as u32);
         first.put_slice(&joined);
         frames.push_back(first.freeze());
-        let waits = self.backlog.map(|backlog| {
-            Arc::new(Waits {
-                bytes: AtomicUsize::new(0),
-                backlog,
-            })
-        });
-        match &waits {
-            None => frames.extend(slices),
-            Some(waits) => frames.extend(slices.map(|slice| Waiting::begin(slice, waits))),
-        }
-        (frames, Attempt(waits))
+        let attempt = Attempt::begin(self.backlog);
+        frames.extend(slices.map(|slice| attempt.waits_for(slice)));
+        (frames, attempt)
     }
 }
 
@@ -161,32 +102,6 @@ impl From<Bytes> for Message {
 impl From<Vec<u8>> for Message {
     fn from(slice: Vec<u8>) -> Self {
         Bytes::from(slice).into()
-    }
-}
-
-/// A slice that waits for the connection, which drops what it has written.
-struct Waiting {
-    slice: Bytes,
-    waits: Arc<Waits>,
-}
-
-impl Waiting {
-    fn begin(slice: Bytes, waits: &Arc<Waits>) -> Bytes {
-        waits.begin(slice.len());
-        let waits = Arc::clone(waits);
-        Bytes::from_owner(Self { slice, waits })
-    }
-}
-
-impl AsRef<[u8]> for Waiting {
-    fn as_ref(&self) -> &[u8] {
-        &self.slice
-    }
-}
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        self.waits.end(self.slice.len());
     }
 }
 
@@ -270,6 +185,7 @@ impl Body for StreamBody {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[test]
     fn the_prefix_joins_a_small_first_slice_and_nothing_else_is_copied() {
@@ -298,54 +214,19 @@ mod tests {
             self.0.fetch_add(bytes, Ordering::Relaxed);
         }
 
-        fn waits_no_more(&self, bytes: usize) {
-            self.0.fetch_sub(bytes, Ordering::Relaxed);
-        }
+        fn waits_no_more(&self, _: usize) {}
     }
 
     #[test]
-    fn slices_wait_until_the_last_part_of_them_is_dropped() {
+    fn each_attempt_tells_of_what_is_not_copied() {
         let count = Arc::new(Count::default());
-        let waiting = || count.0.load(Ordering::Relaxed);
-        let message = told_to(&count);
-        assert_eq!(waiting(), 0);
-        let (mut frames, attempt) = message.frames();
-        assert_eq!(waiting(), 30);
-        assert_eq!(&frames[2][..], [2; 20]);
-        let mut last = frames.pop_back().unwrap();
-        let part = last.split_to(5);
-        drop(last);
-        assert_eq!(waiting(), 30);
-        drop(part);
-        assert_eq!(waiting(), 10);
-        drop(frames);
-        assert_eq!(waiting(), 0);
-        drop(attempt);
-        assert_eq!(waiting(), 0);
-    }
-
-    #[test]
-    fn nothing_waits_of_an_attempt_that_is_over() {
-        let count = Arc::new(Count::default());
-        let waiting = || count.0.load(Ordering::Relaxed);
-        let message = told_to(&count);
-        let (mut frames, attempt) = message.clone().frames();
-        frames.pop_back();
-        assert_eq!(waiting(), 10);
-        let (again, _attempt) = message.frames();
-        assert_eq!(waiting(), 40);
-        drop(attempt);
-        assert_eq!(waiting(), 30);
-        drop(frames);
-        assert_eq!(waiting(), 30);
-        drop(again);
-        assert_eq!(waiting(), 0);
-    }
-
-    /// A header, which is copied, and slices of 10 and 20 bytes.
-    fn told_to(count: &Arc<Count>) -> Message {
         let slices = [b"header".to_vec(), vec![1; 10], vec![2; 20]];
-        Message::from(slices.map(Bytes::from).to_vec()).told_to(count.clone())
+        let message = Message::from(slices.map(Bytes::from).to_vec()).told_to(count.clone());
+        assert_eq!(count.0.load(Ordering::Relaxed), 0);
+        for attempts in 1..=2 {
+            drop(message.clone().frames());
+            assert_eq!(count.0.load(Ordering::Relaxed), attempts * 30);
+        }
     }
 
     #[test]
