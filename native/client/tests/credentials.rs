@@ -263,12 +263,7 @@ async fn is_child() -> bool {
     let Ok(expected) = std::env::var(EXPECTED) else {
         return false;
     };
-    let logs = Logs::default();
-    tracing_subscriber::fmt()
-        .with_max_level(tracing::Level::TRACE)
-        .with_ansi(false)
-        .with_writer(logs.clone())
-        .init();
+    let logs = Logs::of_this_process();
     let directory = tempfile::tempdir().unwrap();
     let mut tls = tls::Rig::start(directory.path()).await;
     let connection = tls.connection(&[]);
@@ -353,6 +348,15 @@ async fn default_credentials_are_looked_for_in_their_order() {
     assert_eq!(paths.len(), 5, "{paths:?}");
 }
 
+/// Gives the holder of this token another account's.
+fn impersonate(asked: &web::Asked, token: &str) -> (u16, String) {
+    assert_eq!(asked.headers["authorization"], format!("Bearer {token}"));
+    let body: Value = serde_json::from_str(&asked.body).unwrap();
+    assert_eq!(body["scope"], json!([SCOPE]));
+    let answer = json!({"accessToken": "impersonated", "expireTime": "2999-01-01T00:00:00Z"});
+    (200, answer.to_string())
+}
+
 #[tokio::test]
 async fn an_account_is_impersonated() {
     let test = "an_account_is_impersonated";
@@ -362,12 +366,7 @@ async fn an_account_is_impersonated() {
     let service = Web::start(|asked| match asked.path.as_str() {
         "/user" => web::token("of-the-user"),
         "/v1/projects/-/serviceAccounts/a@b.c:generateAccessToken" => {
-            assert_eq!(asked.headers["authorization"], "Bearer of-the-user");
-            let body: Value = serde_json::from_str(&asked.body).unwrap();
-            assert_eq!(body["scope"], json!([SCOPE]));
-            let answer =
-                json!({"accessToken": "impersonated", "expireTime": "2999-01-01T00:00:00Z"});
-            (200, answer.to_string())
+            impersonate(asked, "of-the-user")
         }
         other => panic!("{other}"),
     })
@@ -408,14 +407,7 @@ async fn federation() -> Web {
                 json!({"access": {"x": 1}, "jwt": "s3cret-of-the-url"}).to_string(),
             )
         }
-        "/impersonate" => {
-            assert_eq!(asked.headers["authorization"], "Bearer federated");
-            let body: Value = serde_json::from_str(&asked.body).unwrap();
-            assert_eq!(body["scope"], json!([SCOPE]));
-            let answer =
-                json!({"accessToken": "impersonated", "expireTime": "2999-01-01T00:00:00Z"});
-            (200, answer.to_string())
-        }
+        "/impersonate" => impersonate(asked, "federated"),
         other => panic!("{other}"),
     })
     .await

@@ -22,12 +22,7 @@ use web::Web;
 
 #[tokio::test]
 async fn secrets_are_in_no_text() {
-    let logs = Logs::default();
-    tracing_subscriber::fmt()
-        .with_max_level(tracing::Level::TRACE)
-        .with_ansi(false)
-        .with_writer(logs.clone())
-        .init();
+    let logs = Logs::of_this_process();
     let directory = tempfile::tempdir().unwrap();
     let mut tls = tls::Rig::start(directory.path()).await;
     let key = TestKey::new();

@@ -66,11 +66,10 @@ impl Waits {
 
     /// Up to so many bytes wait no more.
     fn end(&self, most: usize) {
-        let left = |waiting: usize| Some(waiting.saturating_sub(most));
-        let result = self
-            .bytes
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, left);
-        let waited = result.unwrap_or_else(|waited| waited);
+        let left = |waited: usize| Some(waited.saturating_sub(most));
+        let (Ok(waited) | Err(waited)) =
+            self.bytes
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, left);
         let bytes = waited.min(most);
         if bytes > 0 {
             self.backlog.waits_no_more(bytes);

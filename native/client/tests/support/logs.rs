@@ -29,6 +29,17 @@ impl MakeWriter<'_> for Logs {
 }
 
 impl Logs {
+    /// All that this process logs from here on.
+    pub fn of_this_process() -> Self {
+        let logs = Self::default();
+        tracing_subscriber::fmt()
+            .with_max_level(tracing::Level::TRACE)
+            .with_ansi(false)
+            .with_writer(logs.clone())
+            .init();
+        logs
+    }
+
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.0.lock().unwrap()).into_owned()
     }

@@ -90,10 +90,7 @@ class CredentialsIT {
                         .map(data -> data.toStringUtf8())
                         .collect(Collectors.toList());
         assertThat(copied).containsExactlyInAnyOrder("one", "two", "three");
-        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(TIMEOUT_MILLIS);
-        while (secure.server.control().subscription(SecureServer.INPUT_SUB).outstanding() > 0) {
-            assertThat(System.nanoTime()).as("acks").isLessThan(deadline);
-        }
+        secure.awaitAcks();
         job.cancel().get();
 
         // The enumerator may be gone before the reader comes; all others share one credential.

@@ -34,13 +34,6 @@ class RefusedTokenIT {
                 .containsExactly(text);
     }
 
-    private static void awaitAcks(SecureServer secure) {
-        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(TIMEOUT_MILLIS);
-        while (secure.server.control().subscription(SecureServer.INPUT_SUB).outstanding() > 0) {
-            assertThat(System.nanoTime()).as("acks").isLessThan(deadline);
-        }
-    }
-
     @Test
     void aJobGoesOnWithAFreshTokenAndEndsWhenThatIsRefusedToo(@TempDir Path dir) throws Exception {
         try (TokenService tokens = TokenService.start(FIRST);
@@ -64,7 +57,7 @@ class RefusedTokenIT {
                                     .serviceAccountKeyFile(keyFile.toString())
                                     .build());
             copies(secure, "one");
-            awaitAcks(secure);
+            secure.awaitAcks();
             int asked = tokens.asked();
 
             tokens.issue(SECOND);
@@ -73,7 +66,7 @@ class RefusedTokenIT {
             FaultAction cut = FaultAction.status(Status.Code.UNAVAILABLE, "on purpose");
             assertThat(control.closeStreams(SecureServer.INPUT_SUB, cut)).isEqualTo(1);
             copies(secure, "two");
-            awaitAcks(secure);
+            secure.awaitAcks();
             // Stream, acks and publishes share the one that was fetched for them.
             assertThat(tokens.asked()).isEqualTo(asked + 1);
 

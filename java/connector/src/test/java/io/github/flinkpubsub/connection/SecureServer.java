@@ -1,5 +1,7 @@
 package io.github.flinkpubsub.connection;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import io.github.flinkpubsub.it.Certificate;
 import io.github.flinkpubsub.testing.PubSubEmulator;
 
@@ -7,6 +9,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 
 /** The embedded server over TLS, with a topic and a subscription to read and a pair to write to. */
 final class SecureServer implements AutoCloseable {
@@ -41,6 +44,14 @@ final class SecureServer implements AutoCloseable {
         server.createTopic(OUTPUT);
         server.createSubscription(OUTPUT_SUB, OUTPUT);
         return new SecureServer(server, certificate);
+    }
+
+    /** Waits until what was read from the input is acknowledged. */
+    void awaitAcks() {
+        long deadline = System.nanoTime() + TimeUnit.MINUTES.toNanos(1);
+        while (server.control().subscription(INPUT_SUB).outstanding() > 0) {
+            assertThat(System.nanoTime()).as("acks").isLessThan(deadline);
+        }
     }
 
     @Override

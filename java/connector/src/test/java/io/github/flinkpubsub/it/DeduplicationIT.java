@@ -70,7 +70,7 @@ class DeduplicationIT {
         return env.executeAsync();
     }
 
-    private static void awaitAcked(PubSubEmulator server, int count) throws Exception {
+    private static void awaitAcked(PubSubEmulator server, int count) {
         JobTest.await(
                 count + " acknowledged messages",
                 () -> server.control().subscription(IN_SUB).acked() >= count);

@@ -194,6 +194,19 @@ class NativeBridgeIT {
     }
 
     @Test
+    void anAppendWithoutRoomForItsAnswerAcceptsNothing() throws Exception {
+        NativePublisher publisher = NativePublisher.open(connection());
+        byte[] message = {0x12, 0x03, 0x0a, 0x01, 'm'};
+        int[] index = {message.length, publisher.topic(TOPIC), 0, 0};
+        assertThatThrownBy(
+                        () -> publisher.append(message, message.length, index, 1, 0, new long[2]))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("no room for what is in flight");
+        assertThat(publisher.state()[PublisherCounter.IN_FLIGHT_MESSAGES.ordinal()]).isZero();
+        publisher.close(0);
+    }
+
+    @Test
     void unknownOptionsAreNamed() {
         assertThatThrownBy(() -> NativeSubscriber.open(connection().put("no-such-option", 1)))
                 .isInstanceOf(IllegalArgumentException.class)
