@@ -17,6 +17,11 @@ use super::deframe::PREFIX;
 /// than a frame of its own.
 const JOIN: usize = 4096;
 
+/// A frame of the body has at most so many bytes, though many peers take 64 KiB and more: with its
+/// header of nine bytes it still fits into one segment of the largest kind (65,464 bytes on loopback
+/// over IPv6) and into four records of TLS. What hangs over costs as much as a whole one.
+const FRAME: usize = (64 << 10) - 128;
+
 /// One encoded request, in slices. A clone shares them.
 #[derive(Debug, Clone, Default)]
 pub struct Message {
@@ -76,7 +81,13 @@ impl Message {
         first.put_slice(&joined);
         frames.push_back(first.freeze());
         let attempt = Attempt::begin(self.backlog);
-        frames.extend(slices.map(|slice| attempt.waits_for(slice)));
+        for slice in slices {
+            let mut rest = attempt.waits_for(slice);
+            while rest.len() > FRAME {
+                frames.push_back(rest.split_to(FRAME));
+            }
+            frames.push_back(rest);
+        }
         (frames, attempt)
     }
 }
@@ -204,6 +215,19 @@ mod tests {
         let (frames, _) = Message::from(large).frames();
         assert_eq!(&frames[0][..], [0, 0, 0, 0x10, 0x01]);
         assert_eq!(frames[1].as_ptr(), at);
+    }
+
+    #[test]
+    fn no_frame_is_larger_than_a_segment() {
+        let bytes = |len: usize| Bytes::from_iter((0..len).map(|i| i as u8));
+        let slices = [2 * FRAME, FRAME, 3 * FRAME + 1];
+        let message = Message::from(slices.map(bytes).to_vec());
+        let (frames, _) = message.clone().frames();
+        let lens: Vec<_> = frames.iter().map(Bytes::len).collect();
+        assert_eq!(lens, [PREFIX, FRAME, FRAME, FRAME, FRAME, FRAME, FRAME, 1]);
+        let sent: Vec<_> = frames.range(1..).flatten().copied().collect();
+        assert_eq!(sent, message.slices().concat());
+        assert_eq!(frames[1].as_ptr(), message.slices()[0].as_ptr());
     }
 
     #[derive(Debug, Default)]
