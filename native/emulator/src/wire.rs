@@ -78,6 +78,99 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
+/// Counts how often a field comes in one encoded message that is fed in pieces.
+#[derive(Debug)]
+pub struct FieldCount {
+    number: u64,
+    count: u64,
+    at: At,
+    varint: u64,
+    shift: u32,
+}
+
+/// What the next byte belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum At {
+    Key,
+    Varint,
+    Length,
+    /// So many bytes, at least one, of a value.
+    Value(u64),
+    Nothing,
+}
+
+impl FieldCount {
+    /// Of the field `number`.
+    pub fn of(number: u64) -> Self {
+        FieldCount {
+            number,
+            count: 0,
+            at: At::Key,
+            varint: 0,
+            shift: 0,
+        }
+    }
+
+    /// Takes the next piece of the message.
+    pub fn feed(&mut self, mut bytes: &[u8]) {
+        while let [byte, rest @ ..] = bytes {
+            match self.at {
+                At::Nothing => return,
+                At::Value(left) => {
+                    let here = left.min(bytes.len() as u64);
+                    self.skip(left - here);
+                    bytes = &bytes[here as usize..];
+                    continue;
+                }
+                At::Key | At::Varint | At::Length => {}
+            }
+            bytes = rest;
+            if self.shift > 63 {
+                self.at = At::Nothing;
+                return;
+            }
+            self.varint |= u64::from(byte & 0x7f) << self.shift;
+            self.shift += 7;
+            if byte & 0x80 == 0 {
+                let varint = std::mem::take(&mut self.varint);
+                self.shift = 0;
+                match self.at {
+                    At::Key => self.key(varint),
+                    At::Length => self.skip(varint),
+                    _ => self.at = At::Key,
+                }
+            }
+        }
+    }
+
+    fn key(&mut self, key: u64) {
+        self.count += u64::from(key >> 3 == self.number);
+        self.at = match key & 7 {
+            0 => At::Varint,
+            1 => At::Value(8),
+            2 => At::Length,
+            5 => At::Value(4),
+            _ => At::Nothing,
+        };
+    }
+
+    fn skip(&mut self, bytes: u64) {
+        self.at = match bytes {
+            0 => At::Key,
+            left => At::Value(left),
+        };
+    }
+
+    /// The number, when the message ends here.
+    pub fn end(self) -> Result<u64, Malformed> {
+        if self.at == At::Key && self.shift == 0 {
+            Ok(self.count)
+        } else {
+            Err(Malformed)
+        }
+    }
+}
+
 /// The bytes that a varint takes.
 pub fn varint_len(value: u64) -> usize {
     (64 - (value | 1).leading_zeros() as usize).div_ceil(7)
@@ -128,6 +221,45 @@ mod tests {
     }
 
     proptest::proptest! {
+        #[test]
+        fn a_field_is_counted_alike_in_any_pieces(
+            fields in proptest::collection::vec((1u64..4, 0u8..40), 0..20),
+            noise in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..3),
+            cuts in proptest::collection::vec(1usize..30, 1..20),
+        ) {
+            let mut bytes = Vec::new();
+            for (number, length) in fields {
+                put_varint(&mut bytes, number << 3 | u64::from(length.min(2)));
+                match length {
+                    0 => put_varint(&mut bytes, 300),
+                    1 => bytes.extend([9; 8]),
+                    _ => {
+                        put_varint(&mut bytes, length.into());
+                        bytes.extend(vec![7; length.into()]);
+                    }
+                }
+            }
+            bytes.extend(noise);
+            let mut expected = Ok(0);
+            for field in Fields::new(&bytes) {
+                expected = match (field, expected) {
+                    (Ok((number, _)), Ok(count)) => Ok(count + u64::from(number == 2)),
+                    _ => Err(Malformed),
+                };
+            }
+            let mut counted = FieldCount::of(2);
+            let mut rest = &bytes[..];
+            for cut in cuts.into_iter().cycle() {
+                if rest.is_empty() {
+                    break;
+                }
+                let (piece, tail) = rest.split_at(cut.min(rest.len()));
+                counted.feed(piece);
+                rest = tail;
+            }
+            proptest::prop_assert_eq!(counted.end(), expected);
+        }
+
         #[test]
         fn arbitrary_bytes_end(bytes: Vec<u8>) {
             proptest::prop_assert!(Fields::new(&bytes).count() <= bytes.len());

@@ -87,3 +87,26 @@ async fn a_publish_is_answered_with_an_id_per_message() {
     assert_eq!(ids.iter().collect::<HashSet<_>>().len(), 1000);
     assert_eq!(bench.counters().messages_published.get(), 1000);
 }
+
+#[tokio::test]
+async fn messages_are_counted_across_frames() {
+    let (bench, channel) = start(None).await;
+    let messages: Vec<_> = (0..700)
+        .map(|i| common::message(&"x".repeat(i * 10)))
+        .collect();
+    let request = pb::PublishRequest {
+        topic: "projects/p/topics/t".into(),
+        messages,
+    };
+    let bytes = prost::Message::encoded_len(&request) as u64;
+    let ids = PublisherClient::new(channel)
+        .publish(request)
+        .await
+        .unwrap()
+        .into_inner()
+        .message_ids;
+    assert_eq!(ids.len(), 700);
+    assert_eq!(bench.counters().messages_published.get(), 700);
+    assert_eq!(bench.counters().bytes_published.get(), bytes);
+    assert!(bytes > 2_000_000);
+}

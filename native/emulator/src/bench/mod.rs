@@ -29,7 +29,7 @@ use tonic::Status;
 use crate::server::grpc::{self, MessageReader, ResponseBody, StreamItem};
 use crate::server::{Connection, Handler, Server};
 use crate::service::Method;
-use crate::wire::{Field, Fields};
+use crate::wire::{Field, Fields, Malformed};
 
 /// A running bench server.
 #[derive(Debug)]
@@ -182,9 +182,12 @@ impl BenchHandler {
         if method == Method::StreamingPull {
             return self.stream(reader).await;
         }
+        if method == Method::Publish {
+            let answer = publish::answer(reader, &self.published, &self.counters).await?;
+            return Ok(grpc::unary_response(answer));
+        }
         let request = reader.unary().await?;
         let answer = match method {
-            Method::Publish => publish::answer(&request, &self.published, &self.counters)?,
             Method::Acknowledge => {
                 let ids = self.release(&request, 2)?;
                 self.counters.acknowledge_requests.add(1);
@@ -337,9 +340,12 @@ async fn read(
 fn count(message: &[u8], number: u64) -> Result<u64, Status> {
     let mut n = 0;
     for field in Fields::new(message) {
-        let (found, _) =
-            field.map_err(|_| Status::internal("the request is not a protobuf message"))?;
+        let (found, _) = field.map_err(malformed)?;
         n += u64::from(found == number);
     }
     Ok(n)
+}
+
+fn malformed(_: Malformed) -> Status {
+    Status::internal("the request is not a protobuf message")
 }

@@ -5,19 +5,23 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use tonic::Status;
 
-use super::{Counters, count};
-use crate::server::grpc;
+use super::{Counters, malformed};
+use crate::server::grpc::{self, MessageReader};
+use crate::wire::FieldCount;
 
-/// Answers as many ids as there are messages, each a new one.
-pub(super) fn answer(
-    request: &Bytes,
+/// Answers as many ids as there are messages, each a new one. The messages are counted as they come:
+/// to put a request together first would cost a copy, and memory from the system.
+pub(super) async fn answer(
+    request: MessageReader,
     ids: &AtomicU64,
     counters: &Counters,
 ) -> Result<Bytes, Status> {
-    let messages = count(request, 2)?;
+    let mut messages = FieldCount::of(2);
+    let bytes = request.unary_pieces(|piece| messages.feed(piece)).await?;
+    let messages = messages.end().map_err(malformed)?;
     counters.messages_published.add(messages);
     counters.publish_requests.add(1);
-    counters.bytes_published.add(request.len() as u64);
+    counters.bytes_published.add(bytes as u64);
     // PublishResponse.message_ids, twelve digits each.
     const DIGITS: usize = 12;
     let len = messages as usize * (2 + DIGITS);

@@ -62,31 +62,90 @@ impl MessageReader {
                     Err(Status::internal("the request ended inside a message"))
                 };
             }
+            self.read().await?;
+        }
+    }
+
+    /// Reads what comes next into the buffer, or notes the end.
+    async fn read(&mut self) -> Result<(), Status> {
+        match self.data().await? {
+            Some(data) => self.buf.extend_from_slice(&data),
+            None => self.ended = true,
+        }
+        Ok(())
+    }
+
+    /// What comes next, or `None` at the end of the request.
+    async fn data(&mut self) -> Result<Option<Bytes>, Status> {
+        loop {
             match self.body.frame().await {
-                None => self.ended = true,
+                None => return Ok(None),
                 Some(Err(e)) => {
                     return Err(Status::cancelled(format!("the request broke off: {e}")));
                 }
                 Some(Ok(frame)) => {
                     if let Ok(data) = frame.into_data() {
-                        self.buf.extend_from_slice(&data);
+                        return Ok(Some(data));
                     }
                 }
             }
         }
     }
 
-    fn take_message(&mut self) -> Result<Option<Bytes>, Status> {
-        if self.buf.len() < PREFIX {
+    /// The compression flag and the length of the next message, once its prefix is there.
+    fn prefix(&self) -> Result<Option<(u8, usize)>, Status> {
+        let [flag, a, b, c, d, ..] = self.buf[..] else {
             return Ok(None);
-        }
-        let flag = self.buf[0];
-        let len = u32::from_be_bytes([self.buf[1], self.buf[2], self.buf[3], self.buf[4]]) as usize;
+        };
+        let len = u32::from_be_bytes([a, b, c, d]) as usize;
         if len > MAX_REQUEST_BYTES {
             return Err(Status::resource_exhausted(format!(
                 "request message of {len} bytes is above the limit of {MAX_REQUEST_BYTES} bytes"
             )));
         }
+        Ok(Some((flag, len)))
+    }
+
+    /// Hands over the only message of a unary call piece by piece, as it comes; a compressed one in
+    /// one piece. Returns its length.
+    pub async fn unary_pieces(mut self, mut piece: impl FnMut(&[u8])) -> Result<usize, Status> {
+        if self.gzip {
+            let message = self.unary().await?;
+            piece(&message);
+            return Ok(message.len());
+        }
+        while self.buf.len() < PREFIX && !self.ended {
+            self.read().await?;
+        }
+        let Some((flag, len)) = self.prefix()? else {
+            return Err(Status::internal("the request holds no message"));
+        };
+        if flag != 0 {
+            return Err(Status::internal(
+                "compressed message without a grpc-encoding header",
+            ));
+        }
+        self.buf.advance(PREFIX);
+        let mut left = len;
+        let mut data = self.buf.split().freeze();
+        loop {
+            if data.len() > left {
+                return Err(Status::internal("more than one message in a unary request"));
+            }
+            piece(&data);
+            left -= data.len();
+            match self.data().await? {
+                Some(next) => data = next,
+                None if left == 0 => return Ok(len),
+                None => return Err(Status::internal("the request ended inside a message")),
+            }
+        }
+    }
+
+    fn take_message(&mut self) -> Result<Option<Bytes>, Status> {
+        let Some((flag, len)) = self.prefix()? else {
+            return Ok(None);
+        };
         if self.buf.len() < PREFIX + len {
             // Once for the whole message; the peer can make us hold at most the limit above.
             let missing = PREFIX + len - self.buf.len();
