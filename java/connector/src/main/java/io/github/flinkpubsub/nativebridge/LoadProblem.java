@@ -41,6 +41,16 @@ final class LoadProblem extends Exception {
         return new LoadProblem(what, advice, false, cause);
     }
 
+    /** The library is not the one that the jar was built with. */
+    static LoadProblem ofOtherBuild(Throwable error) {
+        return ofLibrary(
+                "it does not fit to the jar: " + error.getMessage(),
+                "remove the setting "
+                        + NativeLoader.PATH_PROPERTY
+                        + ", or name the library that was built with the jar",
+                error);
+    }
+
     /** What the system's linker said, in terms of what can be done about it. */
     static LoadProblem ofLinker(Path library, Throwable error, boolean musl) {
         String said = String.valueOf(error.getMessage());
@@ -71,12 +81,7 @@ final class LoadProblem extends Exception {
                     error);
         }
         if (said.contains("unsupported JNI version")) {
-            return ofLibrary(
-                    "it does not fit to the jar: " + said,
-                    "remove the setting "
-                            + NativeLoader.PATH_PROPERTY
-                            + ", or name a library of the jar's version",
-                    error);
+            return ofOtherBuild(error);
         }
         return new LoadProblem(
                 "cannot load " + library + ": " + said,

@@ -211,7 +211,11 @@ public final class NativeLoader {
                     "remove the setting " + PATH_PROPERTY + ", or name a library of that version",
                     null);
         }
-        LibraryNatives.bind();
+        try {
+            LibraryNatives.bind();
+        } catch (RuntimeException e) {
+            throw LoadProblem.ofOtherBuild(e);
+        }
     }
 
     static String jarVersion() throws PubSubException {

@@ -247,6 +247,22 @@ class NativeLoaderIT {
     }
 
     @Test
+    void aLibraryOfAnotherBuildIsToldApart() throws Throwable {
+        // The signature of PublisherNatives.target.
+        Path other = doctored("(JJJJ)V", "(JJJI)V");
+        System.setProperty(NativeLoader.PATH_PROPERTY, other.toString());
+        ConnectorLoader classes = new ConnectorLoader();
+        assertThatThrownBy(() -> load(classes))
+                .hasMessageContaining("it does not fit to the jar: ")
+                .hasMessageContaining("PublisherNatives.target")
+                .hasMessageContaining("remove the setting pubsub.native.path")
+                .hasMessageNotContaining("pubsub.native.dir");
+        assertNothingLeft();
+        System.setProperty(NativeLoader.PATH_PROPERTY, LIBRARY.toString());
+        load(classes);
+    }
+
+    @Test
     void aLibraryForAnotherProcessorIsToldApart() throws Exception {
         byte[] bytes = Files.readAllBytes(LIBRARY);
         bytes[18] = (byte) (bytes[18] == 62 ? 183 : 62);
