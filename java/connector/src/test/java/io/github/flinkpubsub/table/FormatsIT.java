@@ -2,7 +2,9 @@ package io.github.flinkpubsub.table;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.google.protobuf.ByteString;
 import com.google.protobuf.Timestamp;
+import com.google.pubsub.v1.PubsubMessage;
 
 import org.apache.flink.types.Row;
 import org.apache.flink.types.RowKind;
@@ -99,17 +101,49 @@ class FormatsIT {
     }
 
     @Test
-    void avroConfluent() {
-        sql.table(
-                "t",
-                "id INT",
-                "topic = events",
-                "subscription = events-sub",
-                "format = avro-confluent",
-                "avro-confluent.url = http://localhost:1",
-                "avro-confluent.subject = orders");
-        assertThat(sql.explain("SELECT * FROM t")).contains("TableSourceScan");
-        assertThat(sql.explain("INSERT INTO t VALUES (1)")).contains("Sink(");
+    void avroConfluentByASchemaOfTheRegistry() throws Exception {
+        try (SchemaRegistry registry = SchemaRegistry.start()) {
+            sql.table(
+                    "t",
+                    "id INT NOT NULL, name STRING",
+                    "topic = events",
+                    "subscription = events-sub",
+                    "format = avro-confluent",
+                    "avro-confluent.url = " + registry.url(),
+                    "avro-confluent.subject = orders");
+            sql.insert("INSERT INTO t VALUES (1, 'a'), (2, CAST(NULL AS STRING))");
+            assertThat(registry.registered("orders")).contains("\\\"name\\\":\\\"id\\\"");
+            assertThat(sql.take("SELECT * FROM t", 2))
+                    .containsExactlyInAnyOrder(Row.of(1, "a"), Row.of(2, null));
+        }
+    }
+
+    @Test
+    void avroConfluentWritesTheSchemasIdAndReportsAnUnknownOne() throws Exception {
+        try (SchemaRegistry registry = SchemaRegistry.start()) {
+            sql.table(
+                    "t",
+                    "id INT NOT NULL",
+                    "topic = events",
+                    "subscription = events-sub",
+                    "format = avro-confluent",
+                    "avro-confluent.url = " + registry.url(),
+                    "avro-confluent.subject = orders");
+            sql.insert("INSERT INTO t VALUES (3)");
+            byte[] payload =
+                    sql.server
+                            .receive(SUB, 1, SqlSession.TIMEOUT_MILLIS)
+                            .get(0)
+                            .getData()
+                            .toByteArray();
+            // A zero, the id in four bytes, and 3 as Avro has it.
+            assertThat(payload).containsExactly(0, 0, 0, 1, 2, 6);
+            payload[4]++;
+            PubsubMessage unknown =
+                    PubsubMessage.newBuilder().setData(ByteString.copyFrom(payload)).build();
+            sql.server.publish(TOPIC, List.of(unknown));
+            assertThat(sql.failure("INSERT INTO t SELECT * FROM t")).contains("id 259");
+        }
     }
 
     @Test
