@@ -70,43 +70,40 @@ async fn no_more_is_out_than_the_stream_allows_and_no_two_messages_are_equal() {
     assert!(bench.counters().acked.get() >= 400);
 }
 
-#[tokio::test]
-async fn a_publish_is_answered_with_an_id_per_message() {
-    let (bench, channel) = start(None).await;
-    let messages = vec![common::message("a"); 1000];
+/// Publishes in one request; returns its length and the ids.
+async fn publish(channel: Channel, messages: Vec<pb::PubsubMessage>) -> (usize, HashSet<String>) {
     let request = pb::PublishRequest {
         topic: "projects/p/topics/t".into(),
         messages,
     };
-    let ids = PublisherClient::new(channel)
-        .publish(request)
-        .await
-        .unwrap()
-        .into_inner()
-        .message_ids;
-    assert_eq!(ids.iter().collect::<HashSet<_>>().len(), 1000);
+    let len = prost::Message::encoded_len(&request);
+    let answer = PublisherClient::new(channel).publish(request).await;
+    (
+        len,
+        answer
+            .unwrap()
+            .into_inner()
+            .message_ids
+            .into_iter()
+            .collect(),
+    )
+}
+
+#[tokio::test]
+async fn a_publish_is_answered_with_an_id_per_message() {
+    let (bench, channel) = start(None).await;
+    let (_, ids) = publish(channel, vec![common::message("a"); 1000]).await;
+    assert_eq!(ids.len(), 1000);
     assert_eq!(bench.counters().messages_published.get(), 1000);
 }
 
 #[tokio::test]
 async fn messages_are_counted_across_frames() {
     let (bench, channel) = start(None).await;
-    let messages: Vec<_> = (0..700)
-        .map(|i| common::message(&"x".repeat(i * 10)))
-        .collect();
-    let request = pb::PublishRequest {
-        topic: "projects/p/topics/t".into(),
-        messages,
-    };
-    let bytes = prost::Message::encoded_len(&request) as u64;
-    let ids = PublisherClient::new(channel)
-        .publish(request)
-        .await
-        .unwrap()
-        .into_inner()
-        .message_ids;
+    let messages = (0..700).map(|i| common::message(&"x".repeat(i * 10)));
+    let (len, ids) = publish(channel, messages.collect()).await;
     assert_eq!(ids.len(), 700);
     assert_eq!(bench.counters().messages_published.get(), 700);
-    assert_eq!(bench.counters().bytes_published.get(), bytes);
-    assert!(bytes > 2_000_000);
+    assert_eq!(bench.counters().bytes_published.get(), len as u64);
+    assert!(len > 2_000_000);
 }
