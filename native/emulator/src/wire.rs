@@ -229,10 +229,12 @@ mod tests {
         ) {
             let mut bytes = Vec::new();
             for (number, length) in fields {
-                put_varint(&mut bytes, number << 3 | u64::from(length.min(2)));
+                let kind = if length == 3 { 5 } else { length.min(2) };
+                put_varint(&mut bytes, number << 3 | u64::from(kind));
                 match length {
                     0 => put_varint(&mut bytes, 300),
                     1 => bytes.extend([9; 8]),
+                    3 => bytes.extend([9; 4]),
                     _ => {
                         put_varint(&mut bytes, length.into());
                         bytes.extend(vec![7; length.into()]);

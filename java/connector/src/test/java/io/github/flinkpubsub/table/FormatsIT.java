@@ -100,17 +100,21 @@ class FormatsIT {
         assertThat(message.getSeconds()).isGreaterThanOrEqualTo(17);
     }
 
+    private void confluentTable(String columns, SchemaRegistry registry) {
+        sql.table(
+                "t",
+                columns,
+                "topic = events",
+                "subscription = events-sub",
+                "format = avro-confluent",
+                "avro-confluent.url = " + registry.url(),
+                "avro-confluent.subject = orders");
+    }
+
     @Test
     void avroConfluentByASchemaOfTheRegistry() throws Exception {
         try (SchemaRegistry registry = SchemaRegistry.start()) {
-            sql.table(
-                    "t",
-                    "id INT NOT NULL, name STRING",
-                    "topic = events",
-                    "subscription = events-sub",
-                    "format = avro-confluent",
-                    "avro-confluent.url = " + registry.url(),
-                    "avro-confluent.subject = orders");
+            confluentTable("id INT NOT NULL, name STRING", registry);
             sql.insert("INSERT INTO t VALUES (1, 'a'), (2, CAST(NULL AS STRING))");
             assertThat(registry.registered("orders")).contains("\\\"name\\\":\\\"id\\\"");
             assertThat(sql.take("SELECT * FROM t", 2))
@@ -121,14 +125,7 @@ class FormatsIT {
     @Test
     void avroConfluentWritesTheSchemasIdAndReportsAnUnknownOne() throws Exception {
         try (SchemaRegistry registry = SchemaRegistry.start()) {
-            sql.table(
-                    "t",
-                    "id INT NOT NULL",
-                    "topic = events",
-                    "subscription = events-sub",
-                    "format = avro-confluent",
-                    "avro-confluent.url = " + registry.url(),
-                    "avro-confluent.subject = orders");
+            confluentTable("id INT NOT NULL", registry);
             sql.insert("INSERT INTO t VALUES (3)");
             byte[] payload =
                     sql.server

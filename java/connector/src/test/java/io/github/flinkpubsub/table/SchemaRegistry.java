@@ -9,6 +9,8 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * As much of Confluent's schema registry as Flink's format needs: schemas are registered under a
@@ -19,8 +21,8 @@ final class SchemaRegistry implements AutoCloseable {
     /** Of the first schema; each further one has the next. */
     static final int FIRST_ID = 258;
 
-    private static final String VERSIONS = "/subjects/([^/]+)/versions";
-    private static final String BY_ID = "/schemas/ids/([0-9]+)";
+    private static final Pattern VERSIONS = Pattern.compile("/subjects/([^/]+)/versions");
+    private static final Pattern BY_ID = Pattern.compile("/schemas/ids/([0-9]+)");
 
     private final HttpServer server;
     private final Map<String, Integer> subjects = new ConcurrentHashMap<>();
@@ -57,15 +59,19 @@ final class SchemaRegistry implements AutoCloseable {
     private void handle(HttpExchange exchange) throws IOException {
         String path = exchange.getRequestURI().getPath();
         String body = new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
-        if (path.matches(VERSIONS)) {
-            int id =
-                    subjects.computeIfAbsent(
-                            path.replaceFirst(VERSIONS, "$1"), s -> FIRST_ID + subjects.size());
+        Matcher versions = VERSIONS.matcher(path);
+        Matcher byId = BY_ID.matcher(path);
+        if (versions.matches()) {
+            String subject = versions.group(1);
+            subjects.putIfAbsent(subject, FIRST_ID + subjects.size());
+            int id = subjects.get(subject);
             schemas.put(id, body);
             answer(exchange, 200, "{\"id\":" + id + "}");
-        } else if (path.matches(BY_ID)
-                && schemas.containsKey(Integer.valueOf(path.replaceFirst(BY_ID, "$1")))) {
-            answer(exchange, 200, schemas.get(Integer.valueOf(path.replaceFirst(BY_ID, "$1"))));
+            return;
+        }
+        String schema = byId.matches() ? schemas.get(Integer.valueOf(byId.group(1))) : null;
+        if (schema != null) {
+            answer(exchange, 200, schema);
         } else {
             answer(exchange, 404, "{\"error_code\":40403,\"message\":\"not found: " + path + "\"}");
         }
