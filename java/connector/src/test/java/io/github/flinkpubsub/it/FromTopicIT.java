@@ -18,8 +18,6 @@ import org.apache.flink.configuration.RestartStrategyOptions;
 import org.apache.flink.configuration.StateRecoveryOptions;
 import org.apache.flink.core.execution.JobClient;
 import org.apache.flink.core.execution.SavepointFormatType;
-import org.apache.flink.runtime.minicluster.MiniCluster;
-import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -28,7 +26,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -189,18 +186,8 @@ class FromTopicIT {
 
     /** Runs a job in a cluster of its own and cancels it. */
     private void runAndCancel(Configuration settings, boolean savepoint) throws Exception {
-        MiniClusterConfiguration configuration =
-                new MiniClusterConfiguration.Builder()
-                        .setNumTaskManagers(1)
-                        .setNumSlotsPerTaskManager(1)
-                        .build();
-        try (MiniCluster cluster = new MiniCluster(configuration)) {
-            cluster.start();
-            URI rest = cluster.getRestAddress().get();
-            StreamExecutionEnvironment env =
-                    StreamExecutionEnvironment.createRemoteEnvironment(
-                            rest.getHost(), rest.getPort(), settings);
-            env.setParallelism(1);
+        try (SessionCluster cluster = SessionCluster.start(1)) {
+            StreamExecutionEnvironment env = cluster.environment(1, settings);
             env.enableCheckpointing(100);
             env.fromSource(source().build(), WatermarkStrategy.noWatermarks(), "in")
                     .sinkTo(new CollectingSink());

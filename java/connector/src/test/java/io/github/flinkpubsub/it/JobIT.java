@@ -524,8 +524,7 @@ class JobIT extends JobTest {
             assertThat(System.nanoTime()).as("acks").isLessThan(deadline);
             Thread.onSpinWait();
         }
-        job.cancel().get(1, TimeUnit.MINUTES);
-        job = null;
+        cancel();
         int[] last = {-1, -1, -1, -1, -1, -1, -1};
         for (String record : CollectingSink.records) {
             int number = Integer.parseInt(record);
@@ -545,8 +544,7 @@ class JobIT extends JobTest {
                     .sinkTo(sink(s -> s));
             job = env.executeAsync();
             server.receive(OUT_SUB, 1, TIMEOUT_MILLIS);
-            job.cancel().get(1, TimeUnit.MINUTES);
-            job = null;
+            cancel();
             awaitNoThread("pubsub-writer-");
             awaitThreads("pubsub-native", before);
         }

@@ -56,11 +56,17 @@ abstract class JobTest {
     @AfterEach
     void stopServer() throws Exception {
         try {
-            if (job != null) {
-                job.cancel().get(1, TimeUnit.MINUTES);
-            }
+            cancel();
         } finally {
             server.close();
+        }
+    }
+
+    /** Cancels the job, if it runs. */
+    void cancel() throws Exception {
+        if (job != null) {
+            job.cancel().get(1, TimeUnit.MINUTES);
+            job = null;
         }
     }
 

@@ -154,9 +154,12 @@ class SinkJobIT {
         }
     }
 
-    private static String failure(JobClient job, long seconds) {
+    private static String failure(JobClient job) {
         Throwable thrown =
-                catchThrowable(() -> job.getJobExecutionResult().get(seconds, TimeUnit.SECONDS));
+                catchThrowable(
+                        () ->
+                                job.getJobExecutionResult()
+                                        .get(TIMEOUT_MILLIS, TimeUnit.MILLISECONDS));
         assertThat(thrown).isInstanceOf(ExecutionException.class);
         return ExceptionUtils.stringifyException(thrown);
     }
@@ -175,7 +178,7 @@ class SinkJobIT {
         JobClient job = env.executeAsync();
         publishInput(numbered(0, 100));
         awaitHits(1);
-        assertThat(failure(job, 5))
+        assertThat(failure(job))
                 .contains("PERMISSION_DENIED")
                 .contains("not you")
                 .contains(OUT)
@@ -238,7 +241,7 @@ class SinkJobIT {
                                                         CreateDisposition.CREATE_NEVER)));
         JobClient job = missing.executeAsync();
         publishInput(List.of("a"));
-        assertThat(failure(job, 30))
+        assertThat(failure(job))
                 .contains("projects/p/topics/missing")
                 .contains("createDisposition is CREATE_NEVER");
         assertThat(server.control().calls().get("CreateTopic")).isZero();
@@ -296,7 +299,7 @@ class SinkJobIT {
                                         .publishProgressTimeout(Duration.ofSeconds(1))));
         JobClient job = env.executeAsync();
         publishInput(numbered(0, 10));
-        assertThat(failure(job, 30))
+        assertThat(failure(job))
                 .contains("publishProgressTimeout")
                 .contains("UNAVAILABLE")
                 .contains(OUT);
@@ -414,7 +417,7 @@ class SinkJobIT {
         input(env).sinkTo(sink);
         JobClient job = env.executeAsync();
         publishInput(List.of("a", "b", "c"));
-        assertThat(failure(job, 30))
+        assertThat(failure(job))
                 .contains("the destinationResolver failed at record 3 of subtask 0 (timestamp 1")
                 .contains("it answered null instead of a topic");
     }

@@ -11,16 +11,14 @@ import io.github.flinkpubsub.testing.PubSubEmulator;
 
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
 import org.apache.flink.api.common.serialization.SimpleStringSchema;
+import org.apache.flink.configuration.Configuration;
 import org.apache.flink.core.execution.JobClient;
-import org.apache.flink.runtime.minicluster.MiniCluster;
-import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 import java.io.IOException;
-import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
@@ -44,15 +42,8 @@ class SubmitAndCancelIT {
 
     @Test
     void fiftyJobsLeaveNeitherThreadsNorMemory() throws Exception {
-        MiniClusterConfiguration configuration =
-                new MiniClusterConfiguration.Builder()
-                        .setNumTaskManagers(1)
-                        .setNumSlotsPerTaskManager(4)
-                        .build();
-        try (MiniCluster cluster = new MiniCluster(configuration);
+        try (SessionCluster cluster = SessionCluster.start(4);
                 PubSubEmulator server = PubSubEmulator.start()) {
-            cluster.start();
-            URI rest = cluster.getRestAddress().get();
             server.createTopic(IN);
             server.createTopic(OUT);
             server.createSubscription(IN_SUB, IN);
@@ -61,7 +52,7 @@ class SubmitAndCancelIT {
             long memory = 0;
             for (int round = 1; round <= ROUNDS; round++) {
                 server.publish(IN, "m" + round);
-                JobClient job = submit(rest, server);
+                JobClient job = submit(cluster, server);
                 server.receive(OUT_SUB, 1, TIMEOUT_MILLIS);
                 job.cancel().get(1, TimeUnit.MINUTES);
                 if (round == ROUNDS / 5) {
@@ -82,10 +73,9 @@ class SubmitAndCancelIT {
         }
     }
 
-    private static JobClient submit(URI rest, PubSubEmulator server) throws Exception {
-        StreamExecutionEnvironment env =
-                StreamExecutionEnvironment.createRemoteEnvironment(rest.getHost(), rest.getPort());
-        env.setParallelism(2);
+    private static JobClient submit(SessionCluster cluster, PubSubEmulator server)
+            throws Exception {
+        StreamExecutionEnvironment env = cluster.environment(2, new Configuration());
         env.enableCheckpointing(200);
         env.fromSource(
                         PubSubSource.<String>builder()
