@@ -58,6 +58,26 @@ fn a_permanent_failure_is_told_although_the_rest_succeeds_later() {
 }
 
 #[test]
+fn the_answer_for_each_id_of_a_whole_request_is_read() {
+    let fixture = Fixture::with(SubscriberOptions::default(), exactly_once());
+    fixture.record();
+    fixture.subscriber.add_split(SUBSCRIPTION).unwrap();
+    fixture.publish_many(1_000);
+    fixture.fetch_all(1_000);
+    let transient = fail_ids("TRANSIENT_FAILURE_SERVICE_UNAVAILABLE", 999);
+    fixture.fault(once(Method::Acknowledge, transient));
+    let permanent = fail_ids("PERMANENT_FAILURE_INVALID_ACK_ID", 998);
+    fixture.fault(once(Method::Acknowledge, permanent));
+    fixture.subscriber.snapshot(1, &[(0, 1_000)]).unwrap();
+    fixture.confirm(1).unwrap_err();
+    let counts = fixture.counts();
+    assert_eq!((counts.acks_confirmed, counts.acks_failed), (2, 998));
+    let requests = fixture.requests(Method::Acknowledge);
+    let ids: Vec<usize> = requests.iter().map(|r| r.ack_ids.len()).collect();
+    assert_eq!(ids, [1_000, 999]);
+}
+
+#[test]
 fn exactly_once_leases_are_a_minute_at_least() {
     let fixture = Fixture::with(leases_of(10_000), exactly_once());
     fixture.record();
