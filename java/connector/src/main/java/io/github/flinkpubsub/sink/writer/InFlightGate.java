@@ -79,6 +79,17 @@ final class InFlightGate {
         }
     }
 
+    /**
+     * As {@link #await}, before more is appended: what waits for its batch to fill goes first, for
+     * it may be all that is in flight.
+     */
+    void awaitRoom(long messages, long bytes, long more) throws IOException, InterruptedException {
+        if (isAbove(messages, bytes, more) && (inFlight[0] > messages || inFlight[1] > bytes)) {
+            publisher.flush();
+        }
+        await(messages, bytes, more);
+    }
+
     private boolean isAbove(long messages, long bytes, long more) {
         long[] state = publisher.state();
         inFlight[0] = state[PublisherCounter.IN_FLIGHT_MESSAGES.ordinal()];

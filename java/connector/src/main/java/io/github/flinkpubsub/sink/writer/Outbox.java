@@ -98,7 +98,7 @@ final class Outbox {
             long bytes = maxInFlightBytes - block.length();
             if (gate.mayBeAbove(messages, bytes, block.length())) {
                 // A message above the bound goes when nothing else is in flight.
-                gate.await(Math.max(0, messages), Math.max(0, bytes), block.length());
+                gate.awaitRoom(Math.max(0, messages), Math.max(0, bytes), block.length());
             }
             append();
         } finally {

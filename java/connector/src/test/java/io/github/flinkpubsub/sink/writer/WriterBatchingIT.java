@@ -104,6 +104,20 @@ class WriterBatchingIT extends WriterOnServer {
     }
 
     @Test
+    void atTheBoundsNothingWaitsForABatchToFill() throws Exception {
+        options.batchElementCountThreshold(100)
+                .maxInFlightMessages(150)
+                .batchDelayThreshold(Duration.ofHours(1))
+                .enableMessageOrdering(true);
+        open();
+        for (int i = 0; i < 300; i++) {
+            writeKeyed("key" + i % 100, i);
+        }
+        writer.flush(false);
+        assertThat(server.receive(SUB, 300, TIMEOUT_MILLIS)).hasSize(300);
+    }
+
+    @Test
     void manyRequestsAreUnderWayAtOnce() throws Exception {
         options.batchElementCountThreshold(1);
         String held = server.control().addFault(Fault.on("Publish", FaultAction.hold()).times(20));
