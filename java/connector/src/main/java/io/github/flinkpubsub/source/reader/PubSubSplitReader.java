@@ -143,14 +143,20 @@ final class PubSubSplitReader implements SplitReader<MessageView, PubSubSplit> {
                 toPause.forEach(split -> stopWatch.paused(split.splitId()));
                 toResume.forEach(split -> stopWatch.resumed(split.splitId()));
             }
-            for (PubSubSplit split : toPause) {
-                subscriber.pause(numberById.get(split.splitId()), true);
-            }
-            for (PubSubSplit split : toResume) {
-                subscriber.pause(numberById.get(split.splitId()), false);
-            }
+            pause(toPause, true);
+            pause(toResume, false);
         } catch (IOException e) {
             throw new UncheckedIOException(e.getMessage(), e);
+        }
+    }
+
+    /** Flink may ask it of splits that have ended here, until it has taken notice of their end. */
+    private void pause(Collection<PubSubSplit> splits, boolean paused) throws IOException {
+        for (PubSubSplit split : splits) {
+            Integer number = numberById.get(split.splitId());
+            if (number != null) {
+                subscriber.pause(number, paused);
+            }
         }
     }
 

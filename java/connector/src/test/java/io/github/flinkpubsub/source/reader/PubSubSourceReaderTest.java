@@ -26,6 +26,7 @@ import io.github.flinkpubsub.source.split.PubSubSplit;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
 import org.apache.flink.api.common.typeinfo.Types;
 import org.apache.flink.configuration.Configuration;
+import org.apache.flink.connector.base.source.reader.splitreader.SplitsAddition;
 import org.apache.flink.connector.testutils.source.reader.TestingReaderContext;
 import org.apache.flink.connector.testutils.source.reader.TestingReaderOutput;
 import org.apache.flink.core.io.InputStatus;
@@ -311,6 +312,25 @@ class PubSubSourceReaderTest {
         poll(2);
         assertThat(subscriber.calls())
                 .containsExactly("addSplit projects/p/subscriptions/sub", "pause 0", "resume 0");
+    }
+
+    /** Flink goes on pausing a split that has ended until it has taken the news of it. */
+    @Test
+    void aSplitThatHasEndedIsNotPaused() throws Exception {
+        PubSubSplitReader fetching =
+                new PubSubSplitReader(
+                        subscriber,
+                        new BatchPool(10, new EmissionProgress()),
+                        new FirstCheckpointWatch(Duration.ZERO),
+                        new SourceMetrics(context.metricGroup(), subscriber),
+                        StopCondition.whenIdle(Duration.ZERO));
+        PubSubSplit split = new PubSubSplit(SUBSCRIPTION, 0);
+        fetching.handleSplitsChanges(new SplitsAddition<>(List.of(split)));
+        assertThat(fetching.fetch().finishedSplits()).containsExactly(split.splitId());
+        fetching.pauseOrResumeSplits(List.of(split), List.of());
+        fetching.pauseOrResumeSplits(List.of(), List.of(split));
+        assertThat(subscriber.calls())
+                .containsExactly("addSplit projects/p/subscriptions/sub", "removeSplit 0");
     }
 
     @Test
