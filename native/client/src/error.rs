@@ -164,6 +164,11 @@ impl Error {
         self.kind == Kind::Usage
     }
 
+    /// Whether the connection could not be made.
+    pub(crate) fn is_connect(&self) -> bool {
+        self.kind == Kind::Connect
+    }
+
     /// Whether the server has said nothing: it was not reached, or the connection broke, or time ran
     /// out before it answered.
     pub fn is_unanswered(&self) -> bool {

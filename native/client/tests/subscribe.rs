@@ -296,6 +296,41 @@ fn nothing_listening_fails_and_names_the_endpoint() {
     subscriber.close(Duration::from_secs(1));
 }
 
+/// A listener that takes no more connections: like one behind a firewall, it does not even refuse them.
+async fn full_listener() -> (tokio::net::TcpListener, Vec<tokio::net::TcpStream>) {
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let listener = socket.listen(1).unwrap();
+    let mut connections = Vec::new();
+    let connect = || {
+        let connecting = tokio::net::TcpStream::connect(listener.local_addr().unwrap());
+        tokio::time::timeout(Duration::from_millis(500), connecting)
+    };
+    while let Ok(connected) = connect().await {
+        connections.push(connected.unwrap());
+    }
+    (listener, connections)
+}
+
+#[test]
+fn a_connection_that_cannot_be_made_in_time_is_no_stream_that_lived() {
+    let runtime = Runtime::new().unwrap();
+    let (listener, _connections) = runtime.block_on(full_listener());
+    let port = listener.local_addr().unwrap();
+    let options = ConnectionOptions::emulator(&port.to_string()).unwrap();
+    let connection = Connection::open(options, runtime.handle()).unwrap();
+    let options = SubscriberOptions {
+        connect_limit: Duration::from_millis(300),
+        ..SubscriberOptions::default()
+    };
+    let subscriber = Subscriber::open(connection, options);
+    subscriber.add_split(SUBSCRIPTION).unwrap();
+    let error = subscriber.fetch(DEADLINE, 0, 0).unwrap_err();
+    assert_eq!(error.code(), Code::Unavailable);
+    assert!(error.to_string().contains(&port.to_string()), "{error}");
+    subscriber.close(Duration::from_secs(1));
+}
+
 #[test]
 fn exactly_once_deliveries_are_confirmed_and_acked_id_by_id() {
     let subscription = pb::Subscription {

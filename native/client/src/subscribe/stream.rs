@@ -118,7 +118,9 @@ pub(crate) async fn run(shared: Arc<Shared>, split: Arc<Split>, number: u32) {
             responses,
             lived,
         } = stream.pull(purpose).await;
-        let good = responses > 0 || lived >= GOOD_STREAM;
+        // A connection that is not made takes long, too, where packets are dropped.
+        let connected = !matches!(&end, End::Failed(error) if error.is_connect());
+        let good = responses > 0 || connected && lived >= GOOD_STREAM;
         if good {
             backoff.reset();
             trouble.over();
