@@ -115,6 +115,23 @@ fn a_lease_is_extended_as_long_as_the_message_is_held() {
 }
 
 #[test]
+fn the_first_lease_does_not_go_beyond_the_ceiling_either() {
+    let options = SubscriberOptions {
+        max_ack_extension: Duration::from_millis(20_500),
+        ..SubscriberOptions::default()
+    };
+    let fixture = Fixture::new(options);
+    fixture.subscriber.add_split(SUBSCRIPTION).unwrap();
+    fixture.publish(&[b"m"], "");
+    fixture.fetch_all(1);
+    for _ in 0..20 {
+        fixture.pass(Duration::from_secs(1));
+    }
+    fixture.wait("expiry", |f| f.counts().leases_expired == 1);
+    fixture.wait("redelivery", |f| f.counts().messages_received == 2);
+}
+
+#[test]
 fn what_nobody_fetches_keeps_its_lease_too_and_no_lease_goes_beyond_the_ceiling() {
     let options = SubscriberOptions {
         leases: LeasePolicy {

@@ -16,7 +16,7 @@ use super::pending::Pending;
 use crate::clock::Clock;
 use crate::connect::Connection;
 use crate::error::Error;
-use crate::lease::{LeasePolicy, Millis};
+use crate::lease::{LeasePolicy, MIN_LEASE, Millis};
 use crate::ledger::{Ledger, Totals};
 use crate::scan::{self, ScanError};
 use crate::unconfirmed::UnconfirmedAcks;
@@ -114,8 +114,18 @@ impl Split {
 
     /// The lease for messages that arrive or are extended now.
     pub(crate) fn lease(&self) -> Millis {
-        let leases = self.options.leases;
-        leases.lease(self.ledger().holds(), self.is_exactly_once())
+        let exactly_once = self.is_exactly_once();
+        let lease = (self.options.leases).lease(self.ledger().holds(), exactly_once);
+        // What an exactly-once subscription wants is more than this bound may ask for.
+        match exactly_once {
+            true => lease,
+            false => lease.min((self.ceiling() / 1_000 * 1_000).max(MIN_LEASE)),
+        }
+    }
+
+    /// How long after its arrival a message is leased at most.
+    fn ceiling(&self) -> Millis {
+        self.options.max_ack_extension.as_millis() as Millis
     }
 
     /// Leased and unacknowledged, fetched or not.
@@ -328,7 +338,7 @@ impl Split {
         let margin = LeasePolicy::margin(lease);
         self.register_buffered(|response| response.lease < now + margin)
             .map_err(|e| self.unreadable(&e))?;
-        let ceiling = self.options.max_ack_extension.as_millis() as Millis;
+        let ceiling = self.ceiling();
         let extensions = self.ledger().extend(now, margin, lease, ceiling);
         for (seconds, set) in extensions {
             self.spawn_extend(set, seconds, true);
