@@ -107,3 +107,22 @@ async fn messages_are_counted_across_frames() {
     assert_eq!(bench.counters().bytes_published.get(), len as u64);
     assert!(len > 2_000_000);
 }
+
+#[tokio::test]
+async fn messages_of_a_compressed_request_are_counted() {
+    let (bench, _) = start(None).await;
+    let request = pb::PublishRequest {
+        topic: "projects/p/topics/t".into(),
+        messages: vec![common::message(&"x".repeat(10_000)); 100],
+    };
+    let mut response = common::publish_compressed(bench.address(), &request).await;
+    let mut answer = Vec::new();
+    while let Some(data) = response.body_mut().data().await {
+        answer.extend_from_slice(&data.unwrap());
+    }
+    let answer: pb::PublishResponse = prost::Message::decode(&answer[5..]).unwrap();
+    assert_eq!(answer.message_ids.len(), 100);
+    assert_eq!(bench.counters().messages_published.get(), 100);
+    let len = prost::Message::encoded_len(&request);
+    assert_eq!(bench.counters().bytes_published.get(), len as u64);
+}

@@ -129,8 +129,6 @@ async fn a_request_that_never_ends_is_cut_off_by_its_size() {
 
 #[tokio::test]
 async fn compressed_requests_are_read_and_bombs_are_refused() {
-    use prost::Message as _;
-    use std::io::Write as _;
     let mut rig = rig().await;
     rig.topic("orders").await;
     rig.subscription("orders", "sub-1", |_| {}).await;
@@ -142,29 +140,7 @@ async fn compressed_requests_are_read_and_bombs_are_refused() {
                 ..Default::default()
             }],
         };
-        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        gzip.write_all(&request.encode_to_vec()).unwrap();
-        let zipped = gzip.finish().unwrap();
-        let mut bytes = vec![1];
-        bytes.extend_from_slice(&(zipped.len() as u32).to_be_bytes());
-        bytes.extend_from_slice(&zipped);
-        let socket = TcpStream::connect(rig.emulator.address()).await.unwrap();
-        let (sender, connection) = h2::client::handshake(socket).await.unwrap();
-        tokio::spawn(connection);
-        let request = Request::post("http://x/google.pubsub.v1.Publisher/Publish")
-            .header("grpc-encoding", "gzip");
-        let request = request.body(()).unwrap();
-        let (response, mut stream) = sender
-            .ready()
-            .await
-            .unwrap()
-            .send_request(request, false)
-            .unwrap();
-        stream.send_data(Bytes::from(bytes), true).unwrap();
-        let response = tokio::time::timeout(common::PATIENCE, response)
-            .await
-            .unwrap()
-            .unwrap();
+        let response = common::publish_compressed(rig.emulator.address(), &request).await;
         response
             .headers()
             .get("grpc-status")

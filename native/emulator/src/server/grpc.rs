@@ -59,7 +59,7 @@ impl MessageReader {
                 return if self.buf.is_empty() {
                     Ok(None)
                 } else {
-                    Err(Status::internal("the request ended inside a message"))
+                    Err(cut_short())
                 };
             }
             self.read().await?;
@@ -118,26 +118,24 @@ impl MessageReader {
             self.read().await?;
         }
         let Some((flag, len)) = self.prefix()? else {
-            return Err(Status::internal("the request holds no message"));
+            return Err(no_message());
         };
         if flag != 0 {
-            return Err(Status::internal(
-                "compressed message without a grpc-encoding header",
-            ));
+            return Err(not_announced());
         }
         self.buf.advance(PREFIX);
         let mut left = len;
         let mut data = self.buf.split().freeze();
         loop {
             if data.len() > left {
-                return Err(Status::internal("more than one message in a unary request"));
+                return Err(more_than_one());
             }
             piece(&data);
             left -= data.len();
             match self.data().await? {
                 Some(next) => data = next,
                 None if left == 0 => return Ok(len),
-                None => return Err(Status::internal("the request ended inside a message")),
+                None => return Err(cut_short()),
             }
         }
     }
@@ -157,24 +155,35 @@ impl MessageReader {
         match (flag, self.gzip) {
             (0, _) => Ok(Some(message)),
             (1, true) => gunzip(&message).map(Some),
-            (1, false) => Err(Status::internal(
-                "compressed message without a grpc-encoding header",
-            )),
+            (1, false) => Err(not_announced()),
             _ => Err(Status::internal(format!("invalid compression flag {flag}"))),
         }
     }
 
     /// The only message of a unary call.
     pub async fn unary(mut self) -> Result<Bytes, Status> {
-        let message = self
-            .next()
-            .await?
-            .ok_or_else(|| Status::internal("the request holds no message"))?;
+        let message = self.next().await?.ok_or_else(no_message)?;
         match self.next().await? {
             None => Ok(message),
-            Some(_) => Err(Status::internal("more than one message in a unary request")),
+            Some(_) => Err(more_than_one()),
         }
     }
+}
+
+fn no_message() -> Status {
+    Status::internal("the request holds no message")
+}
+
+fn more_than_one() -> Status {
+    Status::internal("more than one message in a unary request")
+}
+
+fn cut_short() -> Status {
+    Status::internal("the request ended inside a message")
+}
+
+fn not_announced() -> Status {
+    Status::internal("compressed message without a grpc-encoding header")
 }
 
 fn gunzip(data: &[u8]) -> Result<Bytes, Status> {

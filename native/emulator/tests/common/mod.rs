@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use pubsub_emulator::clock::Clock;
 use pubsub_emulator::time::Time;
 use pubsub_emulator::{Emulator, Options};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tonic::transport::Channel;
 
@@ -30,6 +32,37 @@ pub fn message(data: &str) -> pb::PubsubMessage {
         data: data.as_bytes().to_vec().into(),
         ..Default::default()
     }
+}
+
+/// Publishes a request compressed, as one message.
+pub async fn publish_compressed(
+    server: SocketAddr,
+    request: &pb::PublishRequest,
+) -> http::Response<h2::RecvStream> {
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(&request.encode_to_vec()).unwrap();
+    let zipped = gzip.finish().unwrap();
+    let mut bytes = vec![1];
+    bytes.extend_from_slice(&(zipped.len() as u32).to_be_bytes());
+    bytes.extend_from_slice(&zipped);
+    let socket = TcpStream::connect(server).await.unwrap();
+    let (sender, connection) = h2::client::handshake(socket).await.unwrap();
+    tokio::spawn(connection);
+    let call = http::Request::post("http://x/google.pubsub.v1.Publisher/Publish")
+        .header("grpc-encoding", "gzip")
+        .body(())
+        .unwrap();
+    let (response, mut stream) = sender
+        .ready()
+        .await
+        .unwrap()
+        .send_request(call, false)
+        .unwrap();
+    stream.send_data(bytes.into(), true).unwrap();
+    tokio::time::timeout(PATIENCE, response)
+        .await
+        .unwrap()
+        .unwrap()
 }
 
 impl Rig {
@@ -275,7 +308,7 @@ pub struct Http(pub SocketAddr);
 
 impl Http {
     pub async fn call(&self, method: &str, path: &str, body: &str) -> (u16, String) {
-        let mut socket = tokio::net::TcpStream::connect(self.0).await.unwrap();
+        let mut socket = TcpStream::connect(self.0).await.unwrap();
         let request = format!(
             "{method} {path} HTTP/1.1\r\nhost: test\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
             body.len()
