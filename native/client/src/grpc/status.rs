@@ -80,7 +80,7 @@ pub(crate) fn transport_error(
         if error.is::<tonic::TimeoutExpired>() {
             return deadline_exceeded();
         }
-        connecting |= error.is::<tonic::ConnectError>();
+        connecting |= error.is::<tonic::ConnectError>() || is_connect_timeout(error);
         // Causes repeat themselves in each other's texts.
         let more = error.to_string();
         if !text.ends_with(&more) {
@@ -99,6 +99,13 @@ pub(crate) fn transport_error(
             format!("connection to {endpoint}: {text}"),
         )
     }
+}
+
+/// The endpoint's limit on making a connection, which tonic does not call a failure to connect. A connection that was made
+/// and has timed out has an error of the system's.
+fn is_connect_timeout(error: &(dyn std::error::Error + 'static)) -> bool {
+    let cause = error.downcast_ref().and_then(std::io::Error::get_ref);
+    cause.is_some_and(|cause| cause.is::<tokio::time::error::Elapsed>())
 }
 
 pub(super) fn deadline_exceeded() -> Error {
@@ -141,6 +148,19 @@ mod tests {
             from_headers(&broken).unwrap().unwrap_err().code(),
             Code::Unknown
         );
+    }
+
+    #[tokio::test]
+    async fn time_that_runs_out_while_connecting_is_told_from_a_broken_connection() {
+        use std::io::{Error, ErrorKind};
+        let never = std::future::pending::<()>();
+        let elapsed = tokio::time::timeout(std::time::Duration::ZERO, never).await;
+        let elapsed = elapsed.unwrap_err();
+        assert!(is_connect_timeout(&Error::new(
+            ErrorKind::TimedOut,
+            elapsed
+        )));
+        assert!(!is_connect_timeout(&Error::from(ErrorKind::TimedOut)));
     }
 
     #[test]
