@@ -7,6 +7,9 @@ import org.apache.flink.util.InstantiationUtil;
 
 import java.io.IOException;
 import java.io.Serializable;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.util.regex.Pattern;
 
 import javax.annotation.Nullable;
 
@@ -51,6 +54,12 @@ public final class ConnectionOptions implements Serializable {
 
     /** Collects the options; each setter checks its own value. */
     public static final class Builder {
+
+        private static final String LABEL = "[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?";
+
+        /** As the native library has it: container networks use {@code _}. */
+        private static final Pattern HOST_NAME =
+                Pattern.compile("(?=.{1,253}$)" + LABEL + "([.]" + LABEL + ")*[.]?");
 
         @Nullable private String endpoint;
         @Nullable private String emulatorEndpoint;
@@ -131,8 +140,8 @@ public final class ConnectionOptions implements Serializable {
             // An IPv6 address stands in brackets, so that its colons are not the port's.
             int colon = text.lastIndexOf(':');
             String host = colon < 0 ? "" : text.substring(0, colon);
-            boolean bracketed = host.startsWith("[") && host.endsWith("]") && host.length() > 2;
-            boolean legalHost = bracketed || host.matches("[A-Za-z0-9._-]+");
+            boolean bracketed = host.startsWith("[") && host.endsWith("]");
+            boolean legalHost = bracketed ? legalIpv6(host) : HOST_NAME.matcher(host).matches();
             if (!legalHost || !legalPort(text.substring(colon + 1))) {
                 throw new IllegalArgumentException(
                         option
@@ -142,6 +151,18 @@ public final class ConnectionOptions implements Serializable {
                                 + "'");
             }
             return text;
+        }
+
+        /** Whether it is an address in brackets; nothing is looked up. */
+        private static boolean legalIpv6(String text) {
+            if (!text.matches("\\[[0-9A-Fa-f:.]+]")) {
+                return false;
+            }
+            try {
+                return InetAddress.getByName(text) != null;
+            } catch (UnknownHostException e) {
+                return false;
+            }
         }
 
         private static boolean legalPort(String text) {

@@ -49,7 +49,14 @@ class ConnectionOptionsTest {
 
     @ParameterizedTest
     @ValueSource(
-            strings = {"localhost:1", "127.0.0.1:65535", "[::1]:8085", "pub-sub_1.internal:80"})
+            strings = {
+                "localhost:1",
+                "127.0.0.1:65535",
+                "[::1]:8085",
+                "[2001:db8::ffff:1.2.3.4]:443",
+                "pub-sub_1.internal:80",
+                "pubsub.internal.:80"
+            })
     void legalEndpoints(String endpoint) {
         assertThat(encoded(builder -> builder.emulatorEndpoint(endpoint)))
                 .containsEntry("emulator-endpoint", endpoint);
@@ -68,6 +75,12 @@ class ConnectionOptionsTest {
                 "localhost:8085/",
                 "::1:8085",
                 "[]:8085",
+                "[localhost]:8085",
+                "[1::2::3]:8085",
+                "[127.0.0.1]:8085",
+                "pubsub..internal:8085",
+                "-pubsub:8085",
+                "a-label-of-more-than-63-characters-is-more-than-the-names-may-have:80",
                 "a b:1",
                 "localhost:-1"
             })
