@@ -57,11 +57,6 @@ impl Windows {
         stream: 8 << 20,
         connection: 16 << 20,
     };
-    /// Little ahead, for a reader that is behind: what lies unread in a window is leased already.
-    pub const BEHIND: Self = Self {
-        stream: 256 << 10,
-        connection: 512 << 10,
-    };
 }
 
 /// A way to the service: one shared connection for unary calls, further ones for streams, one identity.
