@@ -37,7 +37,8 @@ public interface FailedMessageHandler extends Serializable {
      * Publishes the message to another topic, unordered and with attributes that say what happened:
      * {@code pubsub-failed-connector}, {@code -destination}, {@code -error}, {@code -time} and
      * {@code -subtask}; an error is cut at 1,024 bytes. It is published before the checkpoint
-     * completes; when that fails, the job fails. The topic must exist: it is never created.
+     * completes; when that fails, the job fails, as it does for a payload that is too large for any
+     * topic. The topic must exist: it is never created.
      */
     static FailedMessageHandler sendToDeadLetterTopic(TopicDestination topic) {
         return new DeadLetter(topic);

@@ -385,6 +385,17 @@ class PubSubWriterTest {
     }
 
     @Test
+    void aPayloadThatIsTooLargeForALetterFailsTheJob() {
+        handler = FailedMessageHandler.sendToDeadLetterTopic(LETTERS);
+        open();
+        assertThatThrownBy(() -> write("x".repeat(10_000_001)))
+                .isInstanceOf(PubSubException.class)
+                .hasMessageContaining(
+                        "what the failedMessageHandler publishes to " + LETTERS.path())
+                .hasMessageContaining("10000001");
+    }
+
+    @Test
     void aDeadLetterOfARefusedMessageIsPublishedBeforeTheFlushEnds() throws Exception {
         publisher = new FakePublisher(false);
         letters = new FakePublisher(false);
