@@ -51,10 +51,13 @@ class PagesTest {
             String.join(
                     "\n",
                     "abstract class Page {",
-                    "    interface OrderEvent { String id(); String customerId(); String region();"
-                        + " }",
-                    "    static class OrderEventSchema extends"
-                        + " AbstractDeserializationSchema<OrderEvent>",
+                    "    interface OrderEvent {",
+                    "        String id();",
+                    "        String customerId();",
+                    "        String region();",
+                    "    }",
+                    "    static class OrderEventSchema",
+                    "            extends AbstractDeserializationSchema<OrderEvent>",
                     "            implements SerializationSchema<OrderEvent> {",
                     "        public OrderEvent deserialize(byte[] data) { return null; }",
                     "        public byte[] serialize(OrderEvent order) { return null; }",
