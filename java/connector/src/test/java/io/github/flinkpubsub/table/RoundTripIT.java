@@ -76,12 +76,14 @@ class RoundTripIT {
                         + sql.server.endpoint()
                         + "')");
         Instant before = Instant.now();
-        sql.insert(
-                "INSERT INTO outgoing_orders VALUES"
-                        + " ('a-1', 10, MAP['source', 'sql', 'profile-key', 'customer-1'],"
-                        + " 'customer-1'),"
-                        + " ('a-2', 20, MAP['source', 'sql', 'profile-key', 'customer-1'],"
-                        + " 'customer-1')");
+        // One by one: what is no literal makes a union of VALUES, whose rows have no order.
+        for (String order : List.of("'a-1', 10", "'a-2', 20")) {
+            sql.insert(
+                    "INSERT INTO outgoing_orders VALUES ("
+                            + order
+                            + ", MAP['source', 'sql', 'profile-key', 'customer-1'],"
+                            + " 'customer-1')");
+        }
         List<Row> rows =
                 sql.take(
                         "SELECT order_id, amount, attrs['profile-key'] AS profile_key,"
@@ -112,7 +114,8 @@ class RoundTripIT {
                 "format = json",
                 "sink.message-ordering.enabled = true",
                 "scan.ordering-mode = per-key");
-        sql.insert("INSERT INTO t VALUES (1, 'one', 'k'), (2, CAST(NULL AS STRING), 'k')");
+        sql.insert("INSERT INTO t VALUES (1, 'one', 'k')");
+        sql.insert("INSERT INTO t VALUES (2, CAST(NULL AS STRING), 'k')");
         assertThat(sql.take("SELECT * FROM t", 2))
                 .containsExactly(Row.of(1, "one", "k"), Row.of(2, null, "k"));
     }
