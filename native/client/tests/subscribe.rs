@@ -291,15 +291,9 @@ fn a_missing_subscription_is_named() {
     );
 }
 
-#[test]
-fn nothing_listening_fails_and_names_the_endpoint() {
-    let runtime = Runtime::new().unwrap();
-    // A port that was free a moment ago.
-    let port = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
-    let options = ConnectionOptions::emulator(&port.to_string()).unwrap();
+/// A reader of a server that it cannot connect to fails, and names the endpoint.
+fn assert_not_reached(runtime: &Runtime, server: std::net::SocketAddr) {
+    let options = ConnectionOptions::emulator(&server.to_string()).unwrap();
     let connection = Connection::open(options, runtime.handle()).unwrap();
     let options = SubscriberOptions {
         connect_limit: Duration::from_millis(300),
@@ -309,8 +303,19 @@ fn nothing_listening_fails_and_names_the_endpoint() {
     subscriber.add_split(SUBSCRIPTION).unwrap();
     let error = subscriber.fetch(DEADLINE, 0, 0).unwrap_err();
     assert_eq!(error.code(), Code::Unavailable);
-    assert!(error.to_string().contains(&port.to_string()), "{error}");
+    assert!(error.to_string().contains(&server.to_string()), "{error}");
     subscriber.close(Duration::from_secs(1));
+}
+
+#[test]
+fn nothing_listening_fails_and_names_the_endpoint() {
+    let runtime = Runtime::new().unwrap();
+    // A port that was free a moment ago.
+    let server = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    assert_not_reached(&runtime, server);
 }
 
 /// A listener that takes no more connections: like one behind a firewall, it does not even refuse them.
@@ -333,19 +338,7 @@ async fn full_listener() -> (tokio::net::TcpListener, Vec<tokio::net::TcpStream>
 fn a_connection_that_cannot_be_made_in_time_is_no_stream_that_lived() {
     let runtime = Runtime::new().unwrap();
     let (listener, _connections) = runtime.block_on(full_listener());
-    let port = listener.local_addr().unwrap();
-    let options = ConnectionOptions::emulator(&port.to_string()).unwrap();
-    let connection = Connection::open(options, runtime.handle()).unwrap();
-    let options = SubscriberOptions {
-        connect_limit: Duration::from_millis(300),
-        ..SubscriberOptions::default()
-    };
-    let subscriber = Subscriber::open(connection, options);
-    subscriber.add_split(SUBSCRIPTION).unwrap();
-    let error = subscriber.fetch(DEADLINE, 0, 0).unwrap_err();
-    assert_eq!(error.code(), Code::Unavailable);
-    assert!(error.to_string().contains(&port.to_string()), "{error}");
-    subscriber.close(Duration::from_secs(1));
+    assert_not_reached(&runtime, listener.local_addr().unwrap());
 }
 
 #[test]
