@@ -32,7 +32,7 @@ const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(15);
 const MAX_FRAME: u32 = 64 << 10;
 /// The largest headers or trailers that are read, in bytes. An exactly-once subscription judges up to 1,000 ack ids
 /// one by one in the trailers: 512 KiB of ids, a reason for each, and a third more as base64. An HTTP/2 library's
-/// usual 16 KiB would end the connection at about a hundred. Google's clients allow as much.
+/// usual 16 KiB would end the connection at about a hundred. Google's Java client allows as much.
 const MAX_HEADERS: u32 = 4 << 20;
 /// Unary answers are small, apart from those of Pull.
 const UNARY_WINDOWS: Windows = Windows {

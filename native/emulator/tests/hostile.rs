@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use bytes::Bytes;
-use common::{Http, Rig, message, pb};
+use common::{Http, PUBLISH, Rig, message, pb};
 use http::Request;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -101,18 +101,8 @@ proptest! {
 #[tokio::test]
 async fn a_request_that_never_ends_is_cut_off_by_its_size() {
     let rig = rig().await;
-    let socket = TcpStream::connect(rig.emulator.address()).await.unwrap();
-    let (sender, connection) = h2::client::handshake(socket).await.unwrap();
-    tokio::spawn(connection);
-    let request = Request::post("http://x/google.pubsub.v1.Publisher/Publish")
-        .body(())
-        .unwrap();
-    let (response, mut stream) = sender
-        .ready()
-        .await
-        .unwrap()
-        .send_request(request, false)
-        .unwrap();
+    let call = Request::post(PUBLISH).body(()).unwrap();
+    let (response, mut stream) = common::begin(rig.emulator.address(), call).await;
     // Claims four gigabytes.
     stream
         .send_data(

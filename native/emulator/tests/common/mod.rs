@@ -6,6 +6,7 @@ use std::io::Write as _;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use bytes::Bytes;
 pub use googleapis_tonic_google_pubsub_v1::google::pubsub::v1 as pb;
 use pb::publisher_client::PublisherClient;
 use pb::subscriber_client::SubscriberClient;
@@ -34,6 +35,21 @@ pub fn message(data: &str) -> pb::PubsubMessage {
     }
 }
 
+/// The address of Publish for [`begin`].
+pub const PUBLISH: &str = "http://x/google.pubsub.v1.Publisher/Publish";
+
+/// Begins a call on a raw HTTP/2 connection of its own.
+pub async fn begin(
+    server: SocketAddr,
+    call: http::Request<()>,
+) -> (h2::client::ResponseFuture, h2::SendStream<Bytes>) {
+    let socket = TcpStream::connect(server).await.unwrap();
+    let (sender, connection) = h2::client::handshake(socket).await.unwrap();
+    tokio::spawn(connection);
+    let mut sender = sender.ready().await.unwrap();
+    sender.send_request(call, false).unwrap()
+}
+
 /// Publishes a request compressed, as one message.
 pub async fn publish_compressed(
     server: SocketAddr,
@@ -45,19 +61,8 @@ pub async fn publish_compressed(
     let mut bytes = vec![1];
     bytes.extend_from_slice(&(zipped.len() as u32).to_be_bytes());
     bytes.extend_from_slice(&zipped);
-    let socket = TcpStream::connect(server).await.unwrap();
-    let (sender, connection) = h2::client::handshake(socket).await.unwrap();
-    tokio::spawn(connection);
-    let call = http::Request::post("http://x/google.pubsub.v1.Publisher/Publish")
-        .header("grpc-encoding", "gzip")
-        .body(())
-        .unwrap();
-    let (response, mut stream) = sender
-        .ready()
-        .await
-        .unwrap()
-        .send_request(call, false)
-        .unwrap();
+    let call = http::Request::post(PUBLISH).header("grpc-encoding", "gzip");
+    let (response, mut stream) = begin(server, call.body(()).unwrap()).await;
     stream.send_data(bytes.into(), true).unwrap();
     tokio::time::timeout(PATIENCE, response)
         .await
